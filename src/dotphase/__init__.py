@@ -1,0 +1,1 @@
+"""dotphase: when does attention learn position, and when does it learn meaning?"""
