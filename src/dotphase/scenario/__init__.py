@@ -1,1 +1,27 @@
-"""TODO"""
+"""What is learned: teachers, students, tokens, positions, and the scenario that holds them together."""
+
+from .attention import Attention, constant_attention, linear_attention, mixture, softmax_attention
+from .files import read_scenario, scenario_from_toml, scenario_to_toml, write_scenario
+from .presets import paper
+from .scenario import Scenario
+from .tokens import Positions, Tokens, isotropic, no_positions, opposite_positions, positions_from_gram
+
+__all__ = [
+    "Attention",
+    "Positions",
+    "Scenario",
+    "Tokens",
+    "constant_attention",
+    "isotropic",
+    "linear_attention",
+    "mixture",
+    "no_positions",
+    "opposite_positions",
+    "paper",
+    "positions_from_gram",
+    "read_scenario",
+    "scenario_from_toml",
+    "scenario_to_toml",
+    "softmax_attention",
+    "write_scenario",
+]

@@ -1,0 +1,141 @@
+"""Rules for averages over independent standard normals, E[f(ζ)] ≈ Σ_i w_i f(ζ_i).
+
+A rule gives several replicates of its nodes: from how the replicates differ it tells the error of anything computed
+from them. Scrambled Sobol' points are for everything, jumps included; tensor Gauss–Hermite is for smooth integrands,
+where it converges exponentially, and errs by per cents where the integrand jumps (as the prox does).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from .estimate import Estimate
+
+
+class Nodes(NamedTuple):
+    """`points`: (replicates, dimension, n); `weights`: (replicates, n), each row summing to one."""
+
+    points: np.ndarray
+    weights: np.ndarray
+
+
+class Rule(Protocol):
+    """What a rule offers: nodes in any dimension, a way to pool replicates, and a finer version of itself."""
+
+    def nodes(self, dimension: int, images: int = 1) -> Nodes: ...
+
+    @property
+    def pool(self) -> np.ndarray:
+        """The share of each replicate in the pooled value, (replicates,)."""
+        ...
+
+    def error(self, deviations: np.ndarray) -> np.ndarray:
+        """The standard error of the pooled value, from `deviations` (replicates, …) of each replicate from it."""
+        ...
+
+    def refined(self) -> Rule: ...
+
+
+@dataclass(frozen=True)
+class Sobol:
+    """Randomised quasi-Monte Carlo: independent scrambles of Sobol' points, mapped to normals.
+
+    **Arguments**
+
+    - `count`: nodes in all, over replicates and symmetry images (a power of two).
+    - `replicates`: independent scrambles; their scatter is the error bar.
+    - `seed`: which scrambles.
+    """
+
+    count: int = 2**13
+    replicates: int = 8
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.replicates < 2:
+            raise ValueError(f"replicates: at least 2 are needed for an error bar, got {self.replicates}")
+        if self.count < 4 * self.replicates:
+            raise ValueError(f"count: at least {4 * self.replicates} nodes are needed, got {self.count}")
+
+    def nodes(self, dimension: int, images: int = 1) -> Nodes:
+        """Nodes before symmetrisation: each stands for `images` of the `count` nodes."""
+        log2 = int(np.round(np.log2(self.count / (self.replicates * images))))
+        points = _scrambled(dimension, max(log2, 2), self.replicates, self.seed)
+        return Nodes(points, np.full((self.replicates, points.shape[-1]), 1 / points.shape[-1]))
+
+    @property
+    def pool(self) -> np.ndarray:
+        return np.full(self.replicates, 1 / self.replicates)
+
+    def error(self, deviations: np.ndarray) -> np.ndarray:
+        """√(Σ_r δ_r² / (R (R − 1))): the standard error of the mean over scrambles."""
+        return np.sqrt((np.asarray(deviations) ** 2).sum(0) / (self.replicates * (self.replicates - 1)))
+
+    def estimate(self, values: np.ndarray) -> Estimate:
+        mean = np.asarray(values).mean(0)
+        return Estimate(mean, self.error(values - mean))
+
+    def refined(self) -> Sobol:
+        """Twice the nodes."""
+        return Sobol(2 * self.count, self.replicates, self.seed)
+
+
+@dataclass(frozen=True)
+class GaussHermite:
+    """Tensor Gauss–Hermite of `order` nodes per dimension; the error is the change from a rule of lower order."""
+
+    order: int = 20
+
+    def __post_init__(self) -> None:
+        if self.order < 4:
+            raise ValueError(f"order: at least 4, got {self.order}")
+
+    def nodes(self, dimension: int, images: int = 1) -> Nodes:
+        size = self.order**dimension
+        if size > 2**24:
+            raise ValueError(f"order: {self.order}^{dimension} nodes are too many; use Sobol in {dimension} dimensions")
+        points, weights = np.zeros((2, dimension, size)), np.zeros((2, size))
+        for replicate, order in enumerate((self.order, self.order - 2)):
+            grid, weight = _tensor(order, dimension)
+            points[replicate, :, : len(weight)], weights[replicate, : len(weight)] = grid, weight
+        return Nodes(points, weights)
+
+    @property
+    def pool(self) -> np.ndarray:
+        return np.array([1.0, 0.0])
+
+    def error(self, deviations: np.ndarray) -> np.ndarray:
+        return np.abs(np.asarray(deviations)[1])
+
+    def estimate(self, values: np.ndarray) -> Estimate:
+        return Estimate(values[0], np.abs(values[1] - values[0]))
+
+    def refined(self) -> GaussHermite:
+        """Half as many nodes again in each dimension."""
+        return GaussHermite(int(np.ceil(1.5 * self.order)))
+
+
+@lru_cache(maxsize=64)
+def _scrambled(dimension: int, log2: int, replicates: int, seed: int) -> np.ndarray:
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    points = np.empty((replicates, dimension, 2**log2))
+    for replicate, source in enumerate(np.random.SeedSequence(seed).spawn(replicates)):
+        uniform = qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T
+        points[replicate] = ndtri(np.clip(uniform, 2.0**-53, 1 - 2.0**-53))
+    points.setflags(write=False)
+    return points
+
+
+@lru_cache(maxsize=16)
+def _tensor(order: int, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(order)
+    weights = weights / weights.sum()
+    grid = np.stack(np.meshgrid(*[nodes] * dimension, indexing="ij")).reshape(dimension, -1)
+    product = np.prod(np.meshgrid(*[weights] * dimension, indexing="ij"), axis=0).ravel()
+    return grid, product

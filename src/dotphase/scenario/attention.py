@@ -1,0 +1,240 @@
+"""Attention as a function of one sample's fields: what a teacher is, and what a student is.
+
+With fields h ∈ R^{L×r} (h_l = x_l Q/√d for token l), an attention is a map h ↦ S[h] ∈ R^{L×L}; the output of the
+layer is S[h] x. Teacher and student are both of this kind, and anything of this kind can be either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .frozen import Numbers, freeze, thaw
+
+if TYPE_CHECKING:
+    import jax
+
+
+@dataclass(frozen=True)
+class Form:
+    """What of an attention is compiled: its function and its shape, without its numbers."""
+
+    function: Callable[..., jax.Array]
+    rank: int
+    trailing: bool
+
+
+@dataclass(frozen=True)
+class Attention:
+    """A map from the fields of one sample, (L, rank), to its attention matrix, (L, L).
+
+    **Arguments**
+
+    - `function`: `function(fields, **parameters) -> matrix`, written for one sample with `jax.numpy`.
+    - `rank`: the number of columns of the fields (r_s for a student, r_t for a teacher).
+    - `parameters`: numbers handed to `function` by name; they may vary over a grid without a new compilation.
+    - `spread`: how a direction one would start from fills the columns, (k, rank): weights Q = directions @ spread.
+      The identity unless given; an untied attention puts the same direction in its query and its key.
+    - `trailing`: promise that `function` also takes fields of shape (L, rank, …) and returns (L, L, …), all samples at
+      once with the samples last. The built-in ones do (it is the layout the machine likes); others are lifted by `vmap`.
+    - `kind`, `settings`: how a scenario file names it; `"custom"` cannot be written to a file.
+
+    **Example**
+
+        cosine = Attention(lambda h: jnp.cos(h @ h.T), rank=1)
+    """
+
+    function: Callable[..., jax.Array]
+    rank: int
+    parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
+    spread: ArrayLike | None = None
+    trailing: bool = False
+    kind: str = "custom"
+    settings: tuple[tuple[str, object], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function: expected a callable, got {self.function!r}")
+        if self.rank != int(self.rank) or self.rank < 1:
+            raise ValueError(f"rank: expected a whole number of at least 1, got {self.rank!r}")
+        frozen = tuple((name, freeze(name, value)) for name, value in sorted(dict(self.parameters).items()))
+        object.__setattr__(self, "rank", int(self.rank))
+        object.__setattr__(self, "parameters", _Frozen(frozen))
+        spread = np.eye(self.rank) if self.spread is None else self.spread
+        object.__setattr__(self, "spread", freeze("spread", spread, ndim=2))
+        if thaw(self.spread).shape[1] != self.rank:  # type: ignore[arg-type]
+            raise ValueError(f"spread: expected {self.rank} columns, got shape {thaw(self.spread).shape}")  # type: ignore[arg-type]
+
+    @property
+    def form(self) -> Form:
+        return Form(self.function, self.rank, self.trailing)
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        return {name: thaw(value) for name, value in self.parameters.items()}  # type: ignore[arg-type]
+
+    def with_parameters(self, **changes: ArrayLike) -> Attention:
+        """The same attention with other numbers."""
+        unknown = set(changes) - set(self.parameters)
+        if unknown:
+            raise ValueError(f"{', '.join(sorted(unknown))}: not a parameter of this attention ({self.kind})")
+        from dataclasses import replace
+
+        return replace(self, parameters={**self.parameters, **changes})
+
+    def __call__(self, fields: ArrayLike) -> jax.Array:
+        """The attention matrix of one sample."""
+        return self.function(fields, **self.values)
+
+    def __str__(self) -> str:
+        inside = [f"{k}={_brief(v)}" for k, v in self.parameters.items()]
+        return f"{self.kind}(rank={self.rank}{''.join(', ' + text for text in inside)})"
+
+
+def lifted(form: Form) -> Callable[..., jax.Array]:
+    """`form.function` over many samples at once, samples on the last axis: (L, rank, N) → (L, L, N)."""
+    if form.trailing:
+        return form.function
+    import jax
+
+    def over_samples(fields, **parameters):
+        one = lambda h: form.function(h, **parameters)  # noqa: E731
+        return jax.vmap(one, in_axes=-1, out_axes=-1)(fields)
+
+    return over_samples
+
+
+# ---------------------------------------------------------------------------------------------- built-in attentions
+
+
+def softmax_attention(rank: int = 1, tied: bool = True) -> Attention:
+    """Dot-product attention: S[h] = softmax_rows(h hᵀ); untied, S[h] = softmax_rows(h_Q h_Kᵀ) with h = (h_Q | h_K).
+
+    `rank` is the width of the query; an untied attention has twice as many columns.
+    """
+    return _dot_product("softmax", _softmax_tied if tied else _softmax_untied, rank, tied)
+
+
+def linear_attention(rank: int = 1, tied: bool = True) -> Attention:
+    """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ."""
+    return _dot_product("linear", _linear_tied if tied else _linear_untied, rank, tied)
+
+
+def constant_attention(matrix: ArrayLike, rank: int = 1) -> Attention:
+    """Positional-only attention: S[h] = A, the same whatever the tokens say."""
+    parameters = {"positional": freeze("positional", matrix, ndim=2)}
+    settings = (("rank", rank),)
+    return Attention(_constant, rank, parameters, trailing=True, kind="constant", settings=settings)
+
+
+def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = None) -> Attention:
+    """The paper's teacher: T[h] = (1 − ω) semantic[h] + ω A.
+
+    **Arguments**
+
+    - `positional`: A, (L, L).
+    - `mixing`: ω ∈ [0, 1], from purely semantic to purely positional.
+    - `semantic`: the semantic attention; tied softmax of rank one unless given.
+    """
+    semantic = softmax_attention(1) if semantic is None else semantic
+    if not 0 <= mixing <= 1:
+        raise ValueError(f"mixing: ω must lie in [0, 1], got {mixing!r}")
+    clash = {"positional", "mixing"} & set(semantic.parameters)
+    if clash:
+        raise ValueError(f"semantic: its parameter {clash.pop()!r} would be hidden by the mixture's own")
+    parameters = {**semantic.parameters, "positional": freeze("positional", positional, ndim=2), "mixing": mixing}
+    return Attention(
+        _mixture_of(semantic.function),
+        semantic.rank,
+        parameters,
+        spread=semantic.spread,
+        trailing=semantic.trailing,
+        kind="mixture" if semantic.kind != "custom" else "custom",
+        settings=(("semantic", semantic),),
+    )
+
+
+@dataclass(frozen=True)
+class _Frozen(Mapping):
+    """A read-only mapping that compares and hashes by value."""
+
+    items_: tuple[tuple[str, Numbers], ...]
+
+    def __getitem__(self, name: str) -> Numbers:
+        return dict(self.items_)[name]
+
+    def __iter__(self):
+        return iter(name for name, _ in self.items_)
+
+    def __len__(self) -> int:
+        return len(self.items_)
+
+
+def _dot_product(kind: str, function: Callable, rank: int, tied: bool) -> Attention:
+    if rank != int(rank) or rank < 1:
+        raise ValueError(f"rank: expected a whole number of at least 1, got {rank!r}")
+    columns = np.eye(rank) if tied else np.hstack([np.eye(rank), np.eye(rank)])
+    settings = (("rank", rank), ("tied", tied))
+    return Attention(function, columns.shape[1], spread=columns, trailing=True, kind=kind, settings=settings)
+
+
+def _products(left, right):
+    # Σ_a left_ia right_ja, samples riding on the last axes: sums of products vectorise, small matrix products do not.
+    return (left[:, None] * right[None, :]).sum(2)
+
+
+def _softmax_rows(scores):
+    import jax.numpy as jnp
+    from jax.lax import stop_gradient
+
+    weights = jnp.exp(scores - stop_gradient(scores.max(1, keepdims=True)))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _softmax_tied(h):
+    return _softmax_rows(_products(h, h))
+
+
+def _softmax_untied(h):
+    half = h.shape[1] // 2
+    return _softmax_rows(_products(h[:, :half], h[:, half:]))
+
+
+def _linear_tied(h):
+    return _products(h, h)
+
+
+def _linear_untied(h):
+    half = h.shape[1] // 2
+    return _products(h[:, :half], h[:, half:])
+
+
+def _constant(h, positional):
+    import jax.numpy as jnp
+
+    return jnp.broadcast_to(_column(positional, h), (h.shape[0], h.shape[0], *h.shape[2:])) + 0.0 * h.sum((0, 1))
+
+
+@lru_cache(maxsize=256)
+def _mixture_of(semantic: Callable) -> Callable:
+    # One function object per semantic part, so that equal mixtures are equal and share a compilation.
+    def mix(h, positional, mixing, **parameters):
+        return (1 - mixing) * semantic(h, **parameters) + mixing * _column(positional, h)
+
+    return mix
+
+
+def _column(matrix, h):
+    import jax.numpy as jnp
+
+    return jnp.reshape(matrix, jnp.shape(matrix) + (1,) * (h.ndim - 2))
+
+
+def _brief(value: Numbers) -> str:
+    array = thaw(value)
+    return f"{float(array):.6g}" if array.ndim == 0 else np.array2string(array, separator=",").replace("\n", "")

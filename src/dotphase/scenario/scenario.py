@@ -1,0 +1,216 @@
+"""The scenario: everything that defines what is learned, from what, and with how many samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .attention import Attention, Form
+from .frozen import freeze, thaw
+from .law import Law, law_of
+from .tokens import Positions, Tokens
+
+# What the field says, and what the code says.
+ALIASES = {
+    "alpha": "sample_ratio",
+    "lambda": "ridge",
+    "omega": "mixing",
+    "sigma": "token_deviation",
+}
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in numbers only."""
+
+    length: int
+    student: Form
+    teacher: Form
+    kinds: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(L, r_s, r_t)."""
+        return self.length, self.student.rank, self.teacher.rank
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """One learning problem; the same object goes to the theory, to message passing, to training and to data.
+
+    A sentence is x ∈ R^{L×d} with rows x_l ~ N(0, Σ_l). The teacher answers y = T[xQ*/√d] x; the student, who sees
+    x̃ = x + p, answers S[x̃Q/√d] x̃ and minimises Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples.
+
+    **Arguments**
+
+    - `teacher`: T, an `Attention` of rank r_t.
+    - `student`: S, an `Attention` of rank r_s.
+    - `tokens`: the spectra of the Σ_l.
+    - `positions`: the encodings p_l.
+    - `sample_ratio`: α = n/d.
+    - `ridge`: λ.
+    - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless given.
+    """
+
+    teacher: Attention
+    student: Attention
+    tokens: Tokens
+    positions: Positions
+    sample_ratio: float
+    ridge: float
+    teacher_weights: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("teacher", Attention), ("student", Attention), ("tokens", Tokens), ("positions", Positions)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}")
+        object.__setattr__(self, "sample_ratio", _number("sample_ratio", "α", self.sample_ratio, above=True))
+        object.__setattr__(self, "ridge", _number("ridge", "λ", self.ridge, above=False))
+        if self.teacher_weights is not None:
+            object.__setattr__(self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2))
+        _check_table(self)
+        for role in ("teacher", "student"):
+            _check_attention(role, getattr(self, role), self.length)
+        if "mixing" in self.teacher.parameters and not 0 <= float(self.teacher.values["mixing"]) <= 1:
+            raise ValueError(f"mixing: ω must lie in [0, 1], got {float(self.teacher.values['mixing'])!r}")
+
+    @property
+    def length(self) -> int:
+        """L, the number of tokens."""
+        return self.tokens.gamma.shape[1]
+
+    @property
+    def ranks(self) -> tuple[int, int]:
+        """(r_s, r_t)."""
+        return self.student.rank, self.teacher.rank
+
+    @property
+    def law(self) -> Law:
+        """ν, the joint law of (γ, τ, π), as far as the theory needs it."""
+        return law_of(self.tokens, self.positions, self.teacher.rank, self._pi)
+
+    @property
+    def _pi(self) -> np.ndarray | None:
+        return None if self.teacher_weights is None else thaw(self.teacher_weights)  # type: ignore[arg-type]
+
+    @property
+    def structure(self) -> Structure:
+        return Structure(self.length, self.student.form, self.teacher.form, len(self.law.weight))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All numbers of the scenario, as a tree of arrays: what may vary over a grid without a new compilation."""
+        return {
+            "sample_ratio": np.float64(self.sample_ratio),
+            "ridge": np.float64(self.ridge),
+            "student": self.student.values,
+            "teacher": self.teacher.values,
+            "law": self.law._asdict(),
+        }
+
+    def vary(self, **changes: Any) -> Scenario:
+        """The same scenario with other numbers: `sample_ratio`, `ridge`, `token_deviation`, `mixing` or any other
+        parameter of the teacher or the student by name; also by the paper's letters (`alpha`, `omega`, `sigma`).
+
+            scenario.vary(sample_ratio=1.5, mixing=0.2)
+        """
+        scenario = self
+        for given, value in changes.items():
+            name = ALIASES.get(given, given)
+            if name == "token_deviation":
+                scenario = replace(scenario, tokens=scenario.tokens.scaled_to(value))
+            elif name in ("sample_ratio", "ridge", "teacher", "student", "tokens", "positions", "teacher_weights"):
+                scenario = replace(scenario, **{name: value})
+            else:
+                scenario = replace(scenario, **_with_parameter(scenario, name, value))
+        return scenario
+
+    def value_of(self, name: str) -> float:
+        """The present value of a number that `vary` can change."""
+        name = ALIASES.get(name, name)
+        if name == "token_deviation":
+            return self.tokens.deviation
+        if name in ("sample_ratio", "ridge"):
+            return getattr(self, name)
+        for attention in (self.teacher, self.student):
+            if name in attention.parameters:
+                return float(attention.values[name])
+        raise ValueError(f"{name}: not a number of this scenario")
+
+    def __str__(self) -> str:
+        kinds = len(self.tokens.gamma)
+        return "\n".join(
+            [
+                f"scenario: {self.length} tokens, student rank {self.ranks[0]}, teacher rank {self.ranks[1]}",
+                f"  teacher        {self.teacher}",
+                f"  student        {self.student}",
+                f"  tokens         {kinds} kind{'s' * (kinds > 1)} of direction, σ = {self.tokens.deviation:.6g}",
+                f"  positions      p·p' = {np.array2string(self.law.gram, precision=4).replace(chr(10), '')}",
+                f"  sample_ratio α {self.sample_ratio:.6g}",
+                f"  ridge λ        {self.ridge:.6g}",
+            ]
+        )
+
+
+def _number(name: str, letter: str, value: Any, above: bool) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: {letter} must be a number, got {value!r}") from None
+    if not np.isfinite(number) or number < 0 or (above and number == 0):
+        raise ValueError(f"{name}: {letter} must be {'positive' if above else 'zero or positive'}, got {number:g}")
+    return number
+
+
+def _check_table(scenario: Scenario) -> None:
+    gamma, tau, pi = scenario.tokens.gamma, scenario.positions.tau, scenario._pi
+    if tau.shape[1] != scenario.length:
+        raise ValueError(f"positions: for {tau.shape[1]} tokens, but the tokens are {scenario.length}")
+    rows = {"tokens": len(gamma), "positions": len(tau)} | ({} if pi is None else {"teacher_weights": len(pi)})
+    if len({count for count in rows.values() if count > 1}) > 1:
+        listed = ", ".join(f"{name} {count}" for name, count in rows.items())
+        raise ValueError(f"positions: kinds of direction do not match ({listed})")
+    if len(tau) > len(gamma) and len(gamma) > 1:
+        raise ValueError(f"positions: {len(tau)} rows, but the tokens have {len(gamma)} kinds of direction")
+    if pi is not None and pi.shape[1] != scenario.teacher.rank:
+        raise ValueError(f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}")
+    if (np.linalg.eigvalsh(scenario.law.rho)[:, 0] <= 0).any():
+        raise ValueError("teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token")
+
+
+def _check_attention(role: str, attention: Attention, length: int) -> None:
+    positional = attention.values.get("positional")
+    if positional is not None and attention.kind in ("mixture", "constant") and positional.shape != (length, length):
+        raise ValueError(f"{role}: positional matrix A must be {length}×{length}, got shape {positional.shape}")
+    numbers = tuple((name, np.shape(value)) for name, value in attention.values.items())
+    try:
+        shape = _output_shape(attention.form, length, numbers)
+    except Exception as error:
+        reason = str(error).splitlines()[0]
+        fields = (length, attention.rank)
+        raise ValueError(f"{role}: its function fails on fields of shape {fields}: {reason}") from error
+    if shape != (length, length):
+        raise ValueError(f"{role}: its function must return shape {(length, length)}, it returned {shape}")
+
+
+@lru_cache(maxsize=1024)
+def _output_shape(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[int, ...]:
+    import jax
+
+    parameters = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in numbers}
+    fields = jax.ShapeDtypeStruct((length, form.rank), np.float32)
+    return jax.eval_shape(form.function, fields, **parameters).shape
+
+
+def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Attention]:
+    owners = [role for role in ("teacher", "student") if name in getattr(scenario, role).parameters]
+    if not owners:
+        known = sorted({*scenario.teacher.parameters, *scenario.student.parameters})
+        raise ValueError(f"{name}: not a number of this scenario; it has sample_ratio, ridge, token_deviation, {known}")
+    if len(owners) > 1:
+        raise ValueError(f"{name}: both teacher and student have it; vary `teacher` or `student` as a whole")
+    return {owners[0]: getattr(scenario, owners[0]).with_parameters(**{name: value})}

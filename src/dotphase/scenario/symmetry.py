@@ -1,0 +1,110 @@
+"""The exact symmetries of a scenario: what can be done to all fields of a sample without changing its loss.
+
+An element (P, s, t) permutes the tokens and flips signs of columns: student fields z ↦ P z diag(s), teacher fields
+u ↦ P u diag(t). It is a symmetry when S[P z s] = P S[z] Pᵀ, T[P u t] = P T[u] Pᵀ, and the law of (γ, τ, π) is the same
+after permuting tokens and flipping π. Overlaps then transform as
+
+    q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t.
+
+Built into the nodes of the Gaussian average, they keep exactly zero what is zero by symmetry.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from .attention import Attention, Form, lifted
+from .law import Law
+from .scenario import Scenario
+
+LARGEST_GROUP = 64  # more images than this leave too few independent nodes
+LONGEST_PERMUTED = 4  # beyond this many tokens only signs are looked for
+
+
+class Symmetry(NamedTuple):
+    """`order`: P as an index tuple (row l of the image is row order[l]); `student`, `teacher`: the signs s, t."""
+
+    order: tuple[int, ...]
+    student: tuple[int, ...]
+    teacher: tuple[int, ...]
+
+
+def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
+    """All symmetries of the scenario of the kind above (at most 64; else the sign flips alone), the identity first.
+
+    They are found by trying: an attention is any function, and two random fields tell a symmetry from none.
+    """
+    length, (r_s, r_t) = scenario.length, scenario.ranks
+    identity = tuple(range(length))
+    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [identity]
+    student = _invariances(scenario.student, length, orders, _signs(r_s))
+    teacher = _invariances(scenario.teacher, length, orders, _signs(r_t))
+    found = _combine(scenario.law, student, teacher)
+    if len(found) > LARGEST_GROUP:
+        found = [g for g in found if g.order == identity]
+    if len(found) > LARGEST_GROUP:
+        found = [g for g in found if len(set(g.student)) == 1 and len(set(g.teacher)) == 1]
+    return tuple(sorted(found, key=lambda g: (g.order != identity, -sum(g.student), -sum(g.teacher), g)))
+
+
+def _signs(rank: int) -> list[tuple[int, ...]]:
+    if rank > 5:
+        return [(1,) * rank, (-1,) * rank]
+    return list(product((1, -1), repeat=rank))
+
+
+def _invariances(attention: Attention, length: int, orders: list, signs: list) -> set[tuple]:
+    """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
+    pairs = [(order, signs_) for order in orders for signs_ in signs]
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, 2))
+    images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
+    matrices = _matrices(attention, np.concatenate([fields, *images], axis=-1))
+    before, *after = np.split(matrices, len(pairs) + 1, axis=-1)
+    tolerance = 1e-12 * (np.abs(before).max() + 1e-300)
+    permuted = {order: before[list(order)][:, list(order)] for order in orders}
+    return {p for p, image in zip(pairs, after, strict=True) if np.abs(permuted[p[0]] - image).max() < tolerance}
+
+
+def _matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
+    import jax
+
+    with jax.enable_x64(True):
+        return np.asarray(_compiled(attention.form)(fields, attention.values))
+
+
+@lru_cache(maxsize=256)
+def _compiled(form: Form):
+    import jax
+
+    return jax.jit(lambda fields, parameters: lifted(form)(fields, **parameters))
+
+
+def _combine(law: Law, student: set[tuple], teacher: set[tuple]) -> list[Symmetry]:
+    found = []
+    for order, t in teacher:
+        if _keeps_law(law, order, t):
+            found += [Symmetry(order, s, t) for other, s in student if other == order]
+    return found
+
+
+def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
+    length = len(order)
+    index = np.array([*order, *range(length, length + len(t))])
+    sign = np.array([1] * length + list(t))
+    moment = (law.moment * np.outer(sign, sign))[:, index][:, :, index]
+    image = np.hstack([law.weight[:, None], law.gamma[:, list(order)], moment.reshape(len(moment), -1)])
+    table = np.hstack([law.weight[:, None], law.gamma, law.moment.reshape(len(moment), -1)])
+    # Both tables hold one row per distinct γ: put them in the order of γ before comparing.
+    image, table = (rows[np.lexsort(rows[:, 1 : length + 1].T)] for rows in (image, table))
+    return bool(np.allclose(image, table, rtol=1e-12, atol=1e-12))
+
+
+def apply(g: Symmetry, q, V, m, theta):
+    """The image of overlaps (or of their conjugates) under `g`: any arrays shaped (L, r_s, …)."""
+    s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
+    two = s[:, None] * s[None, :]
+    return q[order] * two, V[order] * two, m[order] * s, theta[order] * s[:, None] * t[None, :]
