@@ -1,0 +1,111 @@
+"""The linear positional baseline at finite n: one matrix for all sentences, fitted by ridge regression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..gaussian import GaussHermite, Rule, Sobol
+from ..scenario import Scenario
+from .instance import Instance
+from .objective import gram_loss
+from .progress import track
+from .sampling import Grams, Sample, attention_of, sample
+from .statistics import Mean, over_seeds
+from .test_error import MOST_NODES
+from .training import as_seeds
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFits:
+    """The baseline over several seeds: `matrices` W, (seeds, L, L), and per seed the errors they make."""
+
+    scenario: Scenario
+    dimension: int
+    matrices: np.ndarray
+    test_errors: tuple[float, ...]
+    train_losses: tuple[float, ...]
+    seconds: float
+
+    @property
+    def test_error(self) -> Mean:
+        return over_seeds(self.test_errors)
+
+    @property
+    def train_loss(self) -> Mean:
+        return over_seeds(self.train_losses)
+
+    @property
+    def matrix(self) -> Mean:
+        return over_seeds(list(self.matrices))
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("test_error", "train_loss", "matrix")
+        return {
+            "d": self.dimension,
+            "seeds": len(self.matrices),
+            **{name: getattr(self, name).as_json() for name in names},
+            "seconds": self.seconds,
+        }
+
+
+def fit_linear(
+    scenario: Scenario, d: int, seeds: int | Iterable[int] = 1, *, rule: Rule | None = None, progress: bool = False
+) -> LinearFits:
+    """Fit f_W(x) = Wx, W ∈ R^{L×L}, on n = αd samples: minimise Σ_μ ‖y^μ − Wx^μ‖²/(2d) + (λ/2)‖W‖².
+
+    The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new samples,
+    E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
+
+    **Arguments**: as in `train`; `rule` is for the Gaussian average.
+    """
+    begin = perf_counter()
+    fits = []
+    for seed in track(as_seeds(seeds), f"linear baseline, d = {d}", progress):
+        data = sample(scenario, d, seed)
+        matrix = ridge_matrix(data)
+        train_loss = _mean_loss(data, matrix)
+        fits.append((matrix, linear_test_error(data.instance, matrix, rule), train_loss))
+    matrices, test_errors, train_losses = zip(*fits, strict=True)
+    return LinearFits(scenario, d, np.stack(matrices), test_errors, train_losses, perf_counter() - begin)
+
+
+def ridge_matrix(data: Sample) -> np.ndarray:
+    """W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1}, (L, L)."""
+    left = np.einsum("ijn,jkn->ik", data.answers, data.grams.true)
+    gram = data.grams.true.sum(-1) + data.scenario.ridge * np.eye(data.scenario.length)
+    return np.linalg.solve(gram.T, left.T).T
+
+
+def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> float:
+    """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L).
+
+    Given the teacher's fields the sample's scalar products average as in `exact_test_error`, with no student in W.
+    """
+    from .test_error import expected_grams, moments
+
+    scenario = instance.scenario
+    dimension = scenario.length * scenario.teacher.rank
+    rule = rule or (GaussHermite(40) if 40**dimension <= MOST_NODES else Sobol(MOST_NODES))
+    points, shares = rule.nodes(dimension)
+    reduced = moments(instance, np.zeros((instance.dimension, 0)))
+    errors = []
+    for point, share in zip(points, shares, strict=True):
+        zeta = point.reshape(scenario.length, -1, point.shape[-1])
+        fields = np.einsum("lab,lbn->lan", reduced.root, zeta)
+        grams = expected_grams(reduced, zeta)
+        unseen = Grams(grams.true, grams.true, grams.true)
+        loss = gram_loss(attention_of(scenario.teacher, fields), matrix[:, :, None], unseen)
+        errors.append(2 * float(share @ loss) / scenario.length)
+    return float(rule.pool @ np.array(errors))
+
+
+def _mean_loss(data: Sample, matrix: np.ndarray) -> float:
+    """The minimised objective divided by d, as for the student."""
+    true = data.grams.true
+    loss = gram_loss(data.answers, matrix[:, :, None], Grams(true, true, true)).sum()
+    return float(loss + 0.5 * data.scenario.ridge * (matrix**2).sum()) / data.instance.dimension

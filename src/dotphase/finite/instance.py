@@ -1,0 +1,89 @@
+"""One realisation of a scenario at finite d: spectra, encodings and the teacher's weights in the shared eigenbasis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..scenario import Scenario
+from ..scenario.law import table_of
+
+STREAMS = ("teacher", "start", "tokens", "test")  # independent random numbers of one seed, by what they are for
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A scenario whose d directions have been laid out, for one seed.
+
+    Row k of the scenario's table of directions is given to its share of the d coordinates. Along coordinate i the
+    covariance of token l has eigenvalue γ_li, the encoding is p_li = τ_kl/√d, and the teacher's row is Q*_i: row k of
+    the scenario's `teacher_weights`, or drawn from N(0, I).
+
+    **Arguments**
+
+    - `scenario`: what is learned.
+    - `dimension`: d.
+    - `seed`: which teacher, which data, which random start.
+    """
+
+    scenario: Scenario
+    dimension: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.dimension != int(self.dimension) or self.dimension < max(self.scenario.ranks):
+            need = max(self.scenario.ranks)
+            raise ValueError(f"d: expected a whole number of at least {need} (the rank), got {self.dimension!r}")
+        if self.sample_count < 1:
+            alpha = self.scenario.sample_ratio
+            raise ValueError(f"d: n = αd = {alpha:g}·{self.dimension} rounds to no sample; raise α or d")
+        if self.seed != int(self.seed) or self.seed < 0:
+            raise ValueError(f"seed: expected a whole number of at least 0, got {self.seed!r}")
+
+    @property
+    def sample_count(self) -> int:
+        """n = αd, rounded."""
+        return round(self.scenario.sample_ratio * self.dimension)
+
+    @cached_property
+    def kind(self) -> np.ndarray:
+        """Which row of the table each coordinate belongs to, (d,)."""
+        share, *_ = self._table
+        return np.repeat(np.arange(len(share)), shares_of(share, self.dimension))
+
+    @cached_property
+    def gamma(self) -> np.ndarray:
+        """γ: the eigenvalues of the Σ_l, (L, d)."""
+        return np.ascontiguousarray(self._table[1][self.kind].T)
+
+    @cached_property
+    def positions(self) -> np.ndarray:
+        """p: the encodings, (L, d)."""
+        return np.ascontiguousarray(self._table[2][self.kind].T) / np.sqrt(self.dimension)
+
+    @cached_property
+    def teacher_weights(self) -> np.ndarray:
+        """Q*, (d, r_t)."""
+        pi = self._table[3]
+        if pi is not None:
+            return np.ascontiguousarray(pi[self.kind])
+        return self.random("teacher").standard_normal((self.dimension, self.scenario.teacher.rank))
+
+    def random(self, stream: str) -> np.random.Generator:
+        """The generator of this seed for one purpose, so that no two purposes share numbers."""
+        return np.random.default_rng(np.random.SeedSequence([self.seed, STREAMS.index(stream)]))
+
+    @cached_property
+    def _table(self) -> tuple[np.ndarray, ...]:
+        return table_of(self.scenario.tokens, self.scenario.positions, self.scenario._pi)
+
+
+def shares_of(weights: np.ndarray, count: int) -> np.ndarray:
+    """Whole numbers proportional to `weights` that sum to `count`: the largest remainders are rounded up."""
+    exact = np.asarray(weights) * count
+    whole = np.floor(exact + 1e-9).astype(int)
+    largest = np.argsort(whole - exact, kind="stable")[: count - whole.sum()]
+    whole[largest] += 1
+    return whole

@@ -1,0 +1,141 @@
+"""What kind of point a set of weights is, and what lies between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .objective import Objective
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature:
+    """The bottom of the Hessian's spectrum at a point.
+
+    - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, the error of the eigenvalue.
+    - `directions`: the eigenvectors, (k, d, r_s).
+    - `gradient_norm`: ‖∇F‖ ‖Q‖/F there: a verdict means something only where it is small.
+    - `products`: how many products with the Hessian it took.
+    """
+
+    eigenvalues: np.ndarray
+    residuals: np.ndarray
+    directions: np.ndarray
+    gradient_norm: float
+    products: int
+
+    @property
+    def verdict(self) -> str:
+        """`"minimum"`, `"saddle"`, or `"flat"` where the lowest eigenvalue cannot be told from zero.
+
+        A tied attention of rank above one has flat directions by symmetry, Q → QO: r(r − 1)/2 of them.
+        """
+        if self.gradient_norm > 1e-4:
+            return "not stationary"
+        error = 3 * self.residuals[0] + 1e-9 * np.abs(self.eigenvalues).max()
+        if self.eigenvalues[0] > error:
+            return "minimum"
+        return "saddle" if self.eigenvalues[0] < -error else "flat"
+
+
+def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3, seed: int = 0) -> Curvature:
+    """The lowest `count` eigenvalues of ∇²F(Q), by Lanczos iteration on products with the Hessian alone.
+
+    **Arguments**: `objective` F; `weights` Q, (d, r_s); `seed` of the first Lanczos vector.
+    """
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    product = counted(objective.curvature(weights))
+    size = weights.size
+    flat = LinearOperator((size, size), matvec=lambda v: product(v.reshape(weights.shape)).ravel(), dtype=np.float64)
+    first = np.random.default_rng(seed).standard_normal(size)
+    values, vectors = eigsh(flat, k=count, which="SA", v0=first, tol=1e-7, ncv=min(size, max(40, 4 * count)))
+    order = np.argsort(values)
+    values, vectors = values[order], vectors[:, order]
+    residuals = np.array([np.linalg.norm(flat @ v - h * v) for h, v in zip(values, vectors.T, strict=True)])
+    value, gradient = objective(weights)
+    norm = objective.relative_gradient(weights, value, gradient)
+    return Curvature(values, residuals, vectors.T.reshape(count, *weights.shape), norm, product.calls)
+
+
+class counted:
+    """A function that counts its calls."""
+
+    def __init__(self, function: Callable) -> None:
+        self.function, self.calls = function, 0
+
+    def __call__(self, *arguments):
+        self.calls += 1
+        return self.function(*arguments)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Weights on the way from one point to another.
+
+    - `position`: from 0 to 1, (k,);  `loss`: F/d there, (k,);  `weights`: (k, d, r_s).
+    - `distance`: ‖Q_b − Q_a‖/√d between the ends.
+    """
+
+    position: np.ndarray
+    loss: np.ndarray
+    weights: np.ndarray
+    distance: float
+
+    @property
+    def barrier(self) -> float:
+        """The highest loss on the way above the higher of the two ends; the least barrier of any path is no higher."""
+        return float(self.loss.max() - max(self.loss[0], self.loss[-1]))
+
+
+def straight_path(objective: Objective, first: np.ndarray, last: np.ndarray, points: int = 41) -> Path:
+    """The straight line between two sets of weights, the second turned towards the first where that costs nothing.
+
+    Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same function, so `last` is first
+    multiplied by the orthogonal matrix that brings it nearest, provided F does not change.
+    """
+    last = nearest_image(objective, first, last)
+    position = np.linspace(0.0, 1.0, points)
+    return _path(objective, np.stack([(1 - t) * first + t * last for t in position]))
+
+
+def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float = 0.5) -> Path:
+    """The path after sliding downhill with its ends fixed and its points kept equidistant (the string method).
+
+    Towards a lowest path, whose highest point is a saddle: an upper bound on the barrier that falls with `steps`.
+
+    **Arguments**: `path` to begin with; `steps` of length `rate` down the gradient.
+    """
+    weights = path.weights.copy()
+    for _ in range(steps):
+        for k in range(1, len(weights) - 1):
+            weights[k] -= rate * objective(weights[k])[1]
+        weights = _equidistant(weights)
+    return _path(objective, weights)
+
+
+def nearest_image(objective: Objective, anchor: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Q O with O the orthogonal matrix that brings Q nearest to `anchor`, if F(QO) = F(Q); else Q."""
+    left, _, right = np.linalg.svd(weights.T @ anchor)
+    turned = weights @ (left @ right)
+    before, after = objective(weights)[0], objective(turned)[0]
+    return turned if abs(after - before) <= 1e-10 * abs(before) else weights
+
+
+def _path(objective: Objective, weights: np.ndarray) -> Path:
+    steps = np.linalg.norm(np.diff(weights, axis=0), axis=(1, 2))
+    position = np.concatenate([[0.0], np.cumsum(steps)]) / max(steps.sum(), np.finfo(float).tiny)
+    loss = np.array([objective(point)[0] for point in weights]) / objective.dimension
+    distance = float(np.linalg.norm(weights[-1] - weights[0])) / np.sqrt(objective.dimension)
+    return Path(position, loss, weights, distance)
+
+
+def _equidistant(weights: np.ndarray) -> np.ndarray:
+    lengths = np.linalg.norm(np.diff(weights, axis=0), axis=(1, 2))
+    position = np.concatenate([[0.0], np.cumsum(lengths)])
+    targets = np.linspace(0.0, position[-1], len(weights))
+    below = np.clip(np.searchsorted(position, targets, side="right") - 1, 0, len(weights) - 2)
+    share = ((targets - position[below]) / np.maximum(lengths[below], np.finfo(float).tiny))[:, None, None]
+    return (1 - share) * weights[below] + share * weights[below + 1]

@@ -1,0 +1,212 @@
+"""Training at finite d: `train(scenario, d, start, optimiser, seeds)`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..gaussian import Estimate
+from ..scenario import Scenario
+from .instance import Instance
+from .objective import Objective
+from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
+from .overlaps import Overlaps, overlaps
+from .progress import track
+from .sampling import sample
+from .starts import Start, name_of, start_weights
+from .statistics import Mean, over_seeds
+from .test_error import exact_test_error
+
+OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """What was recorded on the way: `step` (k,), `loss` F/d (k,), and `overlaps`, each with a first axis k."""
+
+    step: np.ndarray
+    loss: np.ndarray
+    overlaps: Overlaps
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One seed's answer. After a divergence there is none: all but `outcome`, `reason` and the counts are None.
+
+    - `test_error`: ε_g, exact for these weights, with the error of its Gaussian average.
+    - `train_loss`: ε_t = F/d at the end.
+    - `overlaps`: with their signs.
+    - `gradient_norm`: ‖∇F‖ ‖Q‖/F.
+    """
+
+    seed: int
+    outcome: str
+    reason: str
+    steps: int
+    evaluations: int
+    seconds: float
+    weights: np.ndarray | None
+    test_error: Estimate | None
+    train_loss: float | None
+    overlaps: Overlaps | None
+    gradient_norm: float | None
+    trajectory: Trajectory | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The answers of several seeds, and their averages.
+
+    `test_error`, `train_loss`, `gradient_norm` are averages over the seeds that gave an answer; so are `q`, `m`,
+    `theta`, the sizes Tr q_l, ‖m_l‖, ‖θ_l‖ averaged over tokens (at rank one q, |m|, |θ|). `per_token` keeps the tokens
+    apart, and each of `runs` its signs.
+    """
+
+    scenario: Scenario
+    dimension: int
+    start: str
+    method: str
+    runs: tuple[Run, ...]
+    seconds: float
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        return dict(Counter(run.outcome for run in self.runs))
+
+    @property
+    def test_error(self) -> Mean:
+        return over_seeds([None if run.test_error is None else float(run.test_error.value) for run in self.runs])
+
+    @property
+    def train_loss(self) -> Mean:
+        return over_seeds([run.train_loss for run in self.runs])
+
+    @property
+    def gradient_norm(self) -> Mean:
+        return over_seeds([run.gradient_norm for run in self.runs])
+
+    @property
+    def q(self) -> Mean:
+        return self._size("q", average=True)
+
+    @property
+    def m(self) -> Mean:
+        return self._size("m", average=True)
+
+    @property
+    def theta(self) -> Mean:
+        return self._size("theta", average=True)
+
+    @property
+    def per_token(self) -> dict[str, Mean]:
+        """q, m, theta as averages of arrays (L,)."""
+        return {name: self._size(name, average=False) for name in ("q", "m", "theta")}
+
+    def _size(self, name: str, average: bool) -> Mean:
+        sizes = [None if run.overlaps is None else run.overlaps.sizes[name] for run in self.runs]
+        return over_seeds([size.mean() if average and size is not None else size for size in sizes])
+
+    def as_json(self) -> dict[str, Any]:
+        """The averages, the counts of outcomes and the time, as plain data."""
+        names = ("test_error", "train_loss", "m", "theta", "q", "gradient_norm")
+        return {
+            "d": self.dimension,
+            "start": self.start,
+            "method": self.method,
+            "seeds": [run.seed for run in self.runs],
+            **{name: getattr(self, name).as_json() for name in names},
+            "per_token": {name: mean.as_json() for name, mean in self.per_token.items()},
+            "outcome": self.outcomes,
+            "reasons": sorted({run.reason for run in self.runs if run.outcome == "diverged"}),
+            "seconds": self.seconds,
+        }
+
+
+def train(
+    scenario: Scenario,
+    d: int,
+    start: Start = "semantic",
+    optimiser: str | Optimiser = "lbfgs",
+    seeds: int | Iterable[int] = 1,
+    *,
+    precision: str = "float64",
+    record: int | None = None,
+    progress: bool = False,
+) -> Runs:
+    """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
+
+    **Arguments**
+
+    - `scenario`, `d`: what is learned, and in how many dimensions.
+    - `start`: `"semantic"`, `"positional"`, `"random"`, `Random(scale)` or weights (d, r_s).
+    - `optimiser`: `"lbfgs"`, `"gd"`, `"adam"`, or one of `LBFGS`, `GradientDescent`, `Adam` with its settings.
+    - `seeds`: how many (then 0, 1, …), or which.
+    - `precision`: of the data, `"float64"` or `"float32"`.
+    - `record`: keep loss and overlaps of every `record`-th step.
+    - `progress`: show a bar.
+
+    **Example**
+
+        train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error
+    """
+    method = as_optimiser(optimiser)
+    seeds = as_seeds(seeds)
+    begin = perf_counter()
+    runs = []
+    for seed in track(seeds, f"training, d = {d}", progress):
+        runs.append(_train_one(Instance(scenario, d, seed), start, method, precision, record))
+    return Runs(scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin)
+
+
+def _train_one(instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None) -> Run:
+    begin = perf_counter()
+    weights = start_weights(instance, start)
+    objective = Objective(sample(instance, precision=precision))
+    recorder = None if record is None else _Recorder(instance, record)
+    end = method.minimise(objective, weights, recorder)
+    return answer(instance, end, begin, recorder and recorder.trajectory)
+
+
+def answer(instance: Instance, end: Descent, begin: float, trajectory: Trajectory | None = None) -> Run:
+    """What the weights at the end of a descent amount to."""
+    found = end.outcome != "diverged"
+    common = (instance.seed, end.outcome, end.reason, end.steps, end.evaluations)
+    if not found:
+        return Run(*common, perf_counter() - begin, *[None] * 5, trajectory)
+    error, values = exact_test_error(instance, end.weights), overlaps(instance, end.weights)
+    loss = end.value / instance.dimension
+    return Run(*common, perf_counter() - begin, end.weights, error, loss, values, end.gradient_norm, trajectory)
+
+
+class _Recorder:
+    def __init__(self, instance: Instance, every: int) -> None:
+        self.instance, self.every, self.rows = instance, every, []
+
+    def __call__(self, step: int, weights: np.ndarray, value: float) -> None:
+        if step % self.every == 0:
+            self.rows.append((step, value / self.instance.dimension, overlaps(self.instance, weights)))
+
+    @property
+    def trajectory(self) -> Trajectory:
+        steps, losses, values = zip(*self.rows, strict=True)
+        return Trajectory(np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True))))
+
+
+def as_optimiser(optimiser: str | Optimiser) -> Optimiser:
+    if not isinstance(optimiser, str):
+        return optimiser
+    if optimiser not in OPTIMISERS:
+        raise ValueError(f"optimiser: expected one of {', '.join(OPTIMISERS)}, got {optimiser!r}")
+    return OPTIMISERS[optimiser]()
+
+
+def as_seeds(seeds: int | Iterable[int]) -> list[int]:
+    listed = list(range(seeds)) if isinstance(seeds, int | np.integer) else list(seeds)
+    if not listed:
+        raise ValueError(f"seeds: at least one is needed, got {seeds!r}")
+    return listed
