@@ -1,0 +1,116 @@
+"""Whole epochs as single compiled calls, for all seeds at once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import Array
+
+from dotphase.counting.data import count_letters
+from dotphase.counting.transformer import Mechanism, Weights, logits
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train. The defaults are the published ones; betas (0.9, 0.98) belong to Adam."""
+
+    optimiser: Literal["adam", "sgd"] = "adam"
+    learning_rate: float = 1e-3
+    batch: int = 32
+    epochs: int = 200
+
+    def __post_init__(self):
+        if self.optimiser not in ("adam", "sgd"):
+            raise ValueError(f"optimiser must be adam or sgd, got {self.optimiser!r}")
+        if self.batch < 1 or self.epochs < 1 or not self.learning_rate > 0:
+            raise ValueError(
+                "batch, epochs and learning rate must be positive, "
+                f"got {self.batch}, {self.epochs} and {self.learning_rate}"
+            )
+
+    def build(self) -> optax.GradientTransformation:
+        if self.optimiser == "adam":
+            return optax.adam(self.learning_rate, b1=0.9, b2=0.98)
+        return optax.sgd(self.learning_rate)
+
+
+class State(NamedTuple):
+    """What the next step needs."""
+
+    weights: Weights
+    optimiser: optax.OptState
+
+
+class Record(NamedTuple):
+    """What is remembered of an epoch; training values are averages over the epoch's steps."""
+
+    train_loss: Array | np.ndarray
+    train_accuracy: Array | np.ndarray
+    validation_loss: Array | np.ndarray
+    validation_accuracy: Array | np.ndarray
+
+
+def loss_and_accuracy(weights: Weights, tokens: Array, mechanism: Mechanism) -> tuple[Array, Array]:
+    """Cross-entropy −⟨log p(c_i)⟩ and share of positions counted right, averaged over all positions."""
+    counts = count_letters(tokens)
+    scores = logits(weights, tokens, mechanism)
+    # One-hot again instead of picking the label's entry, for the sake of the gradient.
+    onehot = jax.nn.one_hot(counts, scores.shape[-1], dtype=jnp.float32)
+    loss = -(jax.nn.log_softmax(scores) * onehot).sum(-1).mean()
+    return loss, (scores.argmax(-1) == counts).mean(dtype=jnp.float32)
+
+
+def train_step(state: State, tokens: Array, mechanism: Mechanism, optimiser) -> tuple[State, tuple]:
+    """One gradient step on one batch."""
+    measured, gradient = jax.value_and_grad(loss_and_accuracy, has_aux=True)(state.weights, tokens, mechanism)
+    update, memory = optimiser.update(gradient, state.optimiser, state.weights)
+    return State(optax.apply_updates(state.weights, update), memory), measured  # pyright: ignore[reportArgumentType]
+
+
+def shuffle_into_batches(tokens: Array, key: Array, batch: int) -> Array:
+    """A fresh random order, cut into (steps, batch, length); the remainder sits out this epoch."""
+    steps = tokens.shape[0] // batch
+    order = jax.random.permutation(key, tokens.shape[0])[: steps * batch]
+    return tokens[order].reshape(steps, batch, -1)
+
+
+def evaluate(weights: Weights, tokens: Array, mechanism: Mechanism, chunk: int = 1000) -> tuple[Array, Array]:
+    """Loss and accuracy over all of `tokens`, a chunk at a time to stay small in memory."""
+    whole = tokens.shape[0] // chunk * chunk
+    sums = jax.lax.map(
+        lambda part: loss_and_accuracy(weights, part, mechanism),
+        tokens[:whole].reshape(-1, chunk, tokens.shape[1]),
+    )
+    totals = [chunk * s.sum() for s in sums]
+    if whole < tokens.shape[0]:
+        rest = loss_and_accuracy(weights, tokens[whole:], mechanism)
+        totals = [t + (tokens.shape[0] - whole) * r for t, r in zip(totals, rest, strict=True)]
+    return totals[0] / tokens.shape[0], totals[1] / tokens.shape[0]
+
+
+def epoch(
+    state: State, train: Array, validation: Array, key: Array, mechanism: Mechanism, recipe: Recipe
+) -> tuple[State, Record]:
+    """One epoch of one seed: every batch in a scan, then the validation set."""
+    optimiser = recipe.build()
+    batches = shuffle_into_batches(train, key, recipe.batch)
+    state, (losses, accuracies) = jax.lax.scan(
+        lambda state, tokens: train_step(state, tokens, mechanism, optimiser), state, batches
+    )
+    loss, accuracy = evaluate(state.weights, validation, mechanism)
+    return state, Record(losses.mean(), accuracies.mean(), loss, accuracy)
+
+
+@lru_cache(maxsize=32)
+def compiled_epoch(mechanism: Mechanism, recipe: Recipe) -> Callable[..., tuple[State, Record]]:
+    """`epoch` for all seeds at once: compiled(states, train, validation, keys), seeds on the first axes."""
+
+    def one_seed(state, train, validation, key):
+        return epoch(state, train, validation, key, mechanism, recipe)
+
+    return jax.jit(jax.vmap(one_seed))

@@ -1,0 +1,185 @@
+"""A run on disk: what was asked (config.json), where it began (initial.npz), how far it is (checkpoint.npz).
+
+Plain JSON and NumPy archives. Every file is written under another name first and then put in place in one
+step, so that a run killed at any moment leaves either the old file or the new one, never half of one.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from dotphase.counting.data import CountingTask
+from dotphase.counting.epochs import Recipe, Record, State
+from dotphase.counting.transformer import MECHANISMS, Mechanism, Weights
+
+
+class RunError(ValueError):
+    """A run directory that is missing, unreadable, or belongs to another experiment."""
+
+
+@dataclass(frozen=True)
+class Surgery:
+    """The origin of weights not drawn at random: a trained `mechanism`, folded, plus `noise`·N(0, 1)."""
+
+    mechanism: Mechanism
+    noise: float = 1e-3
+
+    def __post_init__(self):
+        if not self.noise >= 0:
+            raise ValueError(f"noise must be 0 or more, got {self.noise}")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides the result of a run, and nothing else."""
+
+    mechanism: Mechanism = "semantic"
+    task: CountingTask = field(default_factory=CountingTask)
+    recipe: Recipe = field(default_factory=Recipe)
+    width: int = 64
+    hidden: int = 128
+    seeds: tuple[int, ...] = (0, 1, 2, 3)
+    surgery: Surgery | None = None
+
+    def __post_init__(self):
+        if self.mechanism not in MECHANISMS:
+            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}")
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
+            raise ValueError(f"seeds must be different numbers from 0 up, at least one; got {self.seeds}")
+        if self.width < 2 or self.width % 2 or self.hidden < 1:
+            raise ValueError(f"width must be even and hidden positive, got {self.width} and {self.hidden}")
+        if self.recipe.batch > self.task.train_samples:
+            raise ValueError(
+                f"a batch of {self.recipe.batch} is more than the {self.task.train_samples} training samples"
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        return json.loads(json.dumps(asdict(self)))
+
+    @classmethod
+    def from_json(cls, config: dict[str, Any]) -> "Experiment":
+        return cls(
+            **{
+                **config,
+                "task": CountingTask(**config["task"]),
+                "recipe": Recipe(**config["recipe"]),
+                "seeds": tuple(config["seeds"]),
+                "surgery": Surgery(**config["surgery"]) if config["surgery"] else None,
+            }
+        )
+
+
+class Run(NamedTuple):
+    """A run so far. Seeds on the first axis of every array; epochs on the second axis of the history."""
+
+    experiment: Experiment
+    initial: Weights
+    state: State
+    history: Record
+
+    @property
+    def epochs_done(self) -> int:
+        return self.history.train_loss.shape[1]
+
+    @property
+    def finished(self) -> bool:
+        return self.epochs_done == self.experiment.recipe.epochs
+
+
+def begin(directory: Path, run: Run) -> None:
+    """Write the files of a run that has not started yet."""
+    directory.mkdir(parents=True, exist_ok=True)
+    config = json.dumps(run.experiment.to_json(), indent=2) + "\n"
+    _put(directory / "initial.npz", lambda file: np.savez(file, allow_pickle=False, **_named(run.initial)))
+    save_checkpoint(directory, run)
+    # Last, so that a directory with a config is always complete.
+    _put(directory / "config.json", lambda file: file.write(config.encode()))
+
+
+def save_checkpoint(directory: Path, run: Run) -> None:
+    """Replace the checkpoint by one of the run as it stands now."""
+    _put(directory / "checkpoint.npz", lambda file: np.savez(file, allow_pickle=False, **_checkpoint(run)))
+
+
+def load(directory: str | os.PathLike) -> Run:
+    """Read a run, finished or not, from its directory."""
+    directory = Path(directory)
+    if not (directory / "config.json").is_file():
+        raise RunError(f"no counting run in {directory}: there is no config.json")
+    try:
+        experiment = Experiment.from_json(json.loads((directory / "config.json").read_text()))
+        initial = _weights(_read(directory / "initial.npz"))
+        return _from_checkpoint(experiment, initial, _read(directory / "checkpoint.npz"))
+    except (OSError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"the counting run in {directory} cannot be read: {error}") from error
+
+
+def resume(directory: Path, fresh: Run) -> Run:
+    """The run in `directory`, provided that it is the same experiment as `fresh` from the same start."""
+    found = load(directory)
+    differing = _differences(found.experiment.to_json(), fresh.experiment.to_json())
+    if differing:
+        raise RunError(f"{directory} holds another run ({'; '.join(differing)}): choose another directory")
+    if any(not np.array_equal(a, b) for a, b in zip(found.initial, fresh.initial, strict=True)):
+        raise RunError(f"{directory} holds a run from other initial weights: choose another directory")
+    return found
+
+
+def _differences(there: dict, here: dict, prefix: str = "") -> list[str]:
+    """Where two configs differ, in words."""
+    found = []
+    for name in there.keys() | here.keys():
+        a, b = there.get(name), here.get(name)
+        if isinstance(a, dict) and isinstance(b, dict):
+            found += _differences(a, b, f"{prefix}{name}.")
+        elif a != b:
+            found.append(f"{prefix}{name} is {a} there, {b} here")
+    return sorted(found)
+
+
+def _named(weights: Weights) -> dict[str, np.ndarray]:
+    return {name: np.asarray(array) for name, array in weights._asdict().items()}
+
+
+def _weights(arrays: dict[str, np.ndarray], prefix: str = "") -> Weights:
+    return Weights(*(jnp.asarray(arrays[prefix + name]) for name in Weights._fields))
+
+
+def _checkpoint(run: Run) -> dict[str, np.ndarray]:
+    arrays = {f"weights.{name}": array for name, array in _named(run.state.weights).items()}
+    arrays |= {f"history.{name}": np.asarray(a) for name, a in run.history._asdict().items()}
+    memory = jax.tree.leaves(run.state.optimiser)
+    return arrays | {f"optimiser.{i}": np.asarray(leaf) for i, leaf in enumerate(memory)}
+
+
+def _from_checkpoint(experiment: Experiment, initial: Weights, arrays: dict[str, np.ndarray]) -> Run:
+    weights = _weights(arrays, "weights.")
+    history = Record(*(arrays[f"history.{name}"] for name in Record._fields))
+    blank = jax.eval_shape(jax.vmap(experiment.recipe.build().init), weights)
+    leaves = [arrays[f"optimiser.{i}"] for i in range(len(jax.tree.leaves(blank)))]
+    memory = jax.tree.unflatten(jax.tree.structure(blank), leaves)
+    return Run(experiment, initial, State(weights, memory), history)
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    with np.load(path, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def _put(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

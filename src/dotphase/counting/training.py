@@ -1,0 +1,95 @@
+"""Training a run, epoch by epoch, so that it can be stopped at any moment and taken up again."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dotphase.counting import runs
+from dotphase.counting.data import Data, make_data
+from dotphase.counting.epochs import Record, State, compiled_epoch
+from dotphase.counting.runs import Experiment, Run
+from dotphase.counting.transformer import Weights, initial_weights
+
+# Every use of a seed has a random stream of its own.
+INITIALISATION, ORDER, NOISE = 0, 1, 2
+
+
+def stream(seed: int, use: int) -> Array:
+    """The random key of one seed for one use (INITIALISATION, ORDER or NOISE)."""
+    return jax.random.fold_in(jax.random.key(seed), use)
+
+
+def streams(seeds: tuple[int, ...], use: int) -> Array:
+    return jnp.stack([stream(seed, use) for seed in seeds])
+
+
+def train(
+    experiment: Experiment,
+    directory: str | Path | None = None,
+    on_epoch: Callable[[Run], None] = lambda run: None,
+) -> Run:
+    """Train from random weights; see `train_from` for the arguments."""
+
+    def draw(key):
+        return initial_weights(key, experiment.task, experiment.width, experiment.hidden)
+
+    initial = jax.vmap(draw)(streams(experiment.seeds, INITIALISATION))
+    return train_from(initial, experiment, directory, on_epoch)
+
+
+def train_from(
+    initial: Weights,
+    experiment: Experiment,
+    directory: str | Path | None = None,
+    on_epoch: Callable[[Run], None] = lambda run: None,
+) -> Run:
+    """Train the seeds of `experiment` from the weights `initial` (seeds on the first axis).
+
+    With a `directory`, every epoch ends with a checkpoint in it, and a run found there goes on from its last
+    complete epoch. The order of epoch e is drawn from (seed, e) alone, so an epoch begun again is
+    the same epoch, and an interrupted run ends in bitwise the weights of an uninterrupted one.
+    A directory that holds a different run is refused (`RunError`).
+
+    `on_epoch` sees the run after every epoch and, once, as it was found.
+    """
+    run = _unstarted(initial, experiment)
+    place = None if directory is None else Path(directory)
+    if place is not None:
+        if (place / "config.json").exists():
+            run = runs.resume(place, run)
+        else:
+            runs.begin(place, run)
+    on_epoch(run)
+    data = all_data(experiment)
+    while not run.finished:
+        run = _next_epoch(run, data)
+        if place is not None:
+            runs.save_checkpoint(place, run)
+        on_epoch(run)
+    return run
+
+
+def all_data(experiment: Experiment) -> Data:
+    """The data of all seeds, (seeds, samples, length): each seed draws its own."""
+    each = [make_data(experiment.task, seed) for seed in experiment.seeds]
+    return Data(np.stack([data.train for data in each]), np.stack([data.validation for data in each]))
+
+
+def _unstarted(initial: Weights, experiment: Experiment) -> Run:
+    nothing = np.zeros((len(experiment.seeds), 0), np.float32)
+    state = State(initial, jax.vmap(experiment.recipe.build().init)(initial))
+    return Run(experiment, initial, state, Record(nothing, nothing, nothing, nothing))
+
+
+def _next_epoch(run: Run, data: Data) -> Run:
+    experiment = run.experiment
+    orders = streams(experiment.seeds, ORDER)
+    keys = jax.vmap(lambda key: jax.random.fold_in(key, run.epochs_done))(orders)
+    advance = compiled_epoch(experiment.mechanism, experiment.recipe)
+    state, record = jax.block_until_ready(advance(run.state, *data, keys))
+    history = Record(*(np.column_stack([h, r]) for h, r in zip(run.history, record, strict=True)))
+    return run._replace(state=state, history=history)
