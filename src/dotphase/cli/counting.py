@@ -1,0 +1,200 @@
+"""`dotphase counting`: train the two mechanisms, operate on them, look at them."""
+
+import json
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="The counting task: one small transformer that attends to positions or to letters.",
+    no_args_is_help=True,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+
+
+@app.command()
+def train(
+    out: Annotated[Path, typer.Option(help="Directory of the run; an interrupted run there goes on.")],
+    mechanism: Annotated[str, typer.Option(help="semantic, positional or free.")] = "semantic",
+    seeds: Annotated[int, typer.Option(help="How many seeds to train at once.")] = 4,
+    first_seed: Annotated[int, typer.Option(help="The first of the consecutive seeds.")] = 0,
+    epochs: Annotated[int, typer.Option(help="Passes over the training data.")] = 200,
+    length: Annotated[int, typer.Option(help="Letters in a sequence, L.")] = 10,
+    letters: Annotated[int, typer.Option(help="Letters in the alphabet, T.")] = 15,
+    samples: Annotated[int, typer.Option(help="Different sequences, training and validation.")] = 50_000,
+    batch: Annotated[int, typer.Option(help="Sequences per step.")] = 32,
+    learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
+    as_json: Json = False,
+):
+    """Train a mechanism over several seeds, and say what each seed learnt."""
+    from dotphase.counting import CountingTask, Experiment, Recipe
+    from dotphase.counting import train as train_run
+    from dotphase.counting.metrics import require_enough
+
+    with _one_line_errors():
+        task = CountingTask(length, letters, samples)
+        require_enough(task.samples - task.train_samples)
+        experiment = Experiment(
+            mechanism=mechanism,  # pyright: ignore[reportArgumentType]  (checked by Experiment)
+            task=task,
+            recipe=Recipe(learning_rate=learning_rate, batch=batch, epochs=epochs),
+            seeds=tuple(range(first_seed, first_seed + seeds)),
+        )
+    with _training(mechanism, epochs) as on_epoch:
+        run = train_run(experiment, out, on_epoch)
+    _print_run(out, run, as_json)
+
+
+@app.command()
+def surgery(
+    directory: Annotated[Path, typer.Argument(help="A finished run; the answer goes to DIRECTORY/surgery.")],
+    epochs: Annotated[int, typer.Option(help="Passes over the training data after surgery.")] = 100,
+    noise: Annotated[float, typer.Option(help="Size of the shake, per weight.")] = 1e-3,
+    learning_rate: Annotated[float, typer.Option(help="Step size of the plain gradient steps.")] = 1e-3,
+    as_json: Json = False,
+):
+    """Lift a trained run's restriction, shake it, go on with plain SGD, and say what stayed."""
+    from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
+
+    with _one_line_errors():
+        before = load(directory)
+        if not before.finished:
+            raise ValueError(f"{directory} is at epoch {before.epochs_done}: finish its training first")
+        batch = before.experiment.recipe.batch
+        recipe = Recipe("sgd", learning_rate=learning_rate, batch=batch, epochs=epochs)
+        Surgery(before.experiment.mechanism, noise)  # refuses bad noise before anything is done
+    with _training("after surgery", epochs) as on_epoch:
+        after = perform(before, directory / "surgery", recipe, noise, on_epoch)
+    _print_recoveries(before.experiment.mechanism, what_stayed(before, after), as_json)
+
+
+@app.command()
+def show(
+    directories: Annotated[list[Path], typer.Argument(help="One or more runs, one row of panels each.")],
+    sentence: Annotated[str | None, typer.Option(help="Such as BAADE…, as long as L.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Which seed to look at; the first if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where to put the pictures; the first run.")] = None,
+    as_json: Json = False,
+):
+    """Draw where trained models look in a sentence, and how they learnt; print what they answer."""
+    from dotphase.counting import load
+    from dotphase.counting.pictures import learning_curves
+    from dotphase.counting.show import look
+
+    with _one_line_errors():
+        runs = [load(directory) for directory in directories]
+        operated = [load(d / "surgery") if (d / "surgery").is_dir() else None for d in directories]
+        view = look(list(zip(runs, operated, strict=True)), sentence, seed)
+        place = out or directories[0]
+        place.mkdir(parents=True, exist_ok=True)
+        view.figure.savefig(place / "attention.png", dpi=150)
+        learning_curves(runs).savefig(place / "learning.png", dpi=150)
+    pictures = [str(place / name) for name in ("attention.png", "learning.png")]
+    _print_view(view, pictures, as_json)
+
+
+@contextmanager
+def _one_line_errors():
+    """Bad input is one line on the standard error and exit code 2, never a traceback."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def _training(title: str, epochs: int):
+    """A progress bar on the standard error; refusals in one line; Ctrl-C says how to go on."""
+    from dotphase.counting import Run, RunError
+    from dotphase.counting.progress import epoch_bar
+
+    done = 0
+
+    def remember(run: Run):
+        nonlocal done
+        done = run.epochs_done
+        update(run)
+
+    try:
+        with epoch_bar(title, epochs) as update:
+            yield remember
+    except (RunError, OSError) as error:
+        with _one_line_errors():
+            raise error
+    except KeyboardInterrupt:
+        typer.echo(f"Stopped after epoch {done} of {epochs}; the same command goes on from there.", err=True)
+        raise typer.Exit(130) from None
+
+
+def _print_run(directory, run, as_json):
+    from dotphase.counting.summary import as_json as plain
+    from dotphase.counting.summary import summarise
+
+    summary = summarise(run)
+    if as_json:
+        typer.echo(json.dumps({"directory": str(directory), **plain(summary)}, indent=2))
+        return
+    typer.echo(f"{directory}: {summary.mechanism}, {summary.epochs} epochs")
+    header = ["seed", "accuracy", "by positions", "by letters", "on equal letters", "verdict"]
+    rows = [[s.seed, f"{s.accuracy:.5f}", *_shares(s.scores), s.verdict] for s in summary.seeds]
+    mean = ["mean", f"{summary.accuracy}", *_shares(summary.scores), summary.scores.verdict]
+    _print_table([header, *rows, mean])
+
+
+def _shares(scores):
+    return scores.position_share, scores.letter_share, scores.equal_letter_weight
+
+
+def _print_recoveries(mechanism, recoveries, as_json):
+    from dotphase.counting.summary import as_json as plain
+    from dotphase.counting.summary import mean
+
+    if as_json:
+        typer.echo(json.dumps({"mechanism": mechanism, "seeds": plain(recoveries)}, indent=2))
+        return
+    typer.echo(f"{mechanism}, after surgery")
+    header = [
+        "seed",
+        "accuracy before",
+        "operated",
+        "after",
+        "travelled",
+        "moved",
+        "share",
+        "attention moved",
+        "",
+    ]
+    rows = [
+        [r.seed, f"{r.accuracy_before:.5f}", f"{r.accuracy_operated:.5f}", f"{r.accuracy_after:.5f}",
+         f"{r.distance_travelled:.2f}", f"{r.distance_moved:.3f}", f"{r.moved_share:.3%}",
+         f"{r.attention_change:.4f} of {r.attention_scale:.2f}",
+         f"{r.scores_before.verdict} → {r.scores_after.verdict}"]
+        for r in recoveries
+    ]  # fmt: skip
+    columns = ("accuracy_before", "accuracy_operated", "accuracy_after", "distance_travelled",
+               "distance_moved", "moved_share", "attention_change")  # fmt: skip
+    means = [str(mean([getattr(r, name) for r in recoveries])) for name in columns]
+    _print_table([header, *rows, ["mean", *means, ""]])
+
+
+def _print_view(view, pictures, as_json):
+    if as_json:
+        answer = {name: getattr(view, name) for name in ("sentence", "counts", "answers")}
+        typer.echo(json.dumps({**answer, "pictures": pictures}, indent=2))
+        return
+    answers = [[title, *answer] for title, answer in view.answers.items()]
+    _print_table([["sentence", *view.sentence], ["counts", *view.counts], *answers])
+    typer.echo("pictures: " + ", ".join(pictures))
+
+
+def _print_table(rows):
+    """Rows of anything, in aligned columns."""
+    rows = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  " + "  ".join(cells).rstrip())

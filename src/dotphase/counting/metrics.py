@@ -1,0 +1,155 @@
+"""Positional or semantic? Told from the attention alone, with error bars.
+
+Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. How much of it is
+known once the two *positions* are known, and how much once the two *letters* are?
+
+    share(k) = Var_k(E[A | k]) / Var(A),      k = (i, j)  or  k = (t_i, t_j)
+
+A positional model has a position share of 1 and a smaller letter share, a semantic one the reverse. Neither
+smaller share is 0: the diagonal i = j is a pair of equal positions and, always, of equal letters. So they
+are compared with each other, and the weight on equal letters leaves the diagonal out:
+
+    equal-letter weight = a_= / (a_= + a_≠),   a_= = E[A_ij | t_i = t_j, i ≠ j],   a_≠ = E[A_ij | t_i ≠ t_j]
+
+which is ½ for attention that does not know the letters, and 1 for attention to equal letters only.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from dotphase.counting.transformer import Mechanism, Weights, attention
+
+BLOCKS = 20
+DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error."""
+
+    value: float
+    error: float
+
+    def __str__(self):
+        return f"{self.value:.4f} ± {self.error:.4f}"
+
+
+class Scores(NamedTuple):
+    """What the attention of one or several seeds says about their mechanism."""
+
+    position_share: Estimate
+    letter_share: Estimate
+    share_difference: Estimate  # position_share − letter_share; its error knows that the two are correlated
+    equal_letter_weight: Estimate
+
+    @property
+    def verdict(self) -> str:
+        """The side that explains more of the attention, or "undecided" within three standard errors."""
+        difference, error = self.share_difference
+        if abs(difference) <= DECIDED * error:
+            return "undecided"
+        return "positional" if difference > 0 else "semantic"
+
+
+class _Sums(NamedTuple):
+    """Sums of A over sequences, one row per block of sequences: everything the scores are made of."""
+
+    number: np.ndarray  # (blocks,)       sequences
+    squares: np.ndarray  # (blocks,)       Σ A²
+    positions: np.ndarray  # (blocks, L, L)  Σ A over each pair of positions
+    letters: np.ndarray  # (blocks, T, T)  Σ A over each pair of letters
+    pairs: np.ndarray  # (blocks, T, T)  how many pairs of letters that was
+
+
+def measure(weights: Weights, tokens, mechanism: Mechanism) -> Scores:
+    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the sequences."""
+    require_enough(len(tokens))
+    # Equal blocks, so that leaving out any of them is the same experiment.
+    tokens = np.asarray(tokens)[: len(tokens) // BLOCKS * BLOCKS]
+    letters = weights.W_E.shape[0]
+    blocks = [_sum_block(weights, part, mechanism, letters) for part in np.split(tokens, BLOCKS)]
+    sums = _Sums(*(np.stack(column) for column in zip(*blocks, strict=True)))
+    return Scores(*(_jackknife(score, sums) for score in _SCORES))
+
+
+def require_enough(sequences: int) -> None:
+    """Refuse to put an error bar on too few sequences."""
+    if sequences < 2 * BLOCKS:
+        raise ValueError(f"need at least {2 * BLOCKS} validation sequences for an error bar, got {sequences}")
+
+
+def over_seeds(scores: Sequence[Scores]) -> Scores:
+    """Mean over independently trained and measured seeds, with its standard error s/√n."""
+    if len(scores) == 1:
+        return scores[0]
+    columns = (np.array([estimate.value for estimate in column]) for column in zip(*scores, strict=True))
+    return Scores(*(Estimate(float(c.mean()), float(c.std(ddof=1) / len(c) ** 0.5)) for c in columns))
+
+
+def separation(a: Estimate, b: Estimate) -> float:
+    """|a − b| in units of its standard error; infinite for two exact and different values."""
+    error = np.hypot(a.error, b.error)
+    return float(abs(a.value - b.value) / error) if error else float("inf")
+
+
+def _sum_block(weights, tokens, mechanism, letters):
+    # Double precision from here on: the shares are differences of large sums.
+    A = np.asarray(jax.jit(attention, static_argnums=2)(weights, tokens, mechanism), np.float64)
+    onehot = np.eye(letters)[tokens]
+    histogram = onehot.sum(axis=1)
+    to_letters = np.einsum("nij,njb->nib", A, onehot)
+    return (
+        len(tokens),
+        (A**2).sum(),
+        A.sum(axis=0),
+        np.tensordot(onehot, to_letters, axes=((0, 1), (0, 1))),
+        histogram.T @ histogram,
+    )
+
+
+def _share(sums, group_sums, group_numbers):
+    """Var_k(E[A | k]) / Var(A) from the sums and sizes of the groups k."""
+    total, number = group_sums.sum(), group_numbers.sum()
+    seen = group_numbers > 0
+    explained = (group_sums[seen] ** 2 / group_numbers[seen]).sum() - total**2 / number
+    return explained / (sums.squares - total**2 / number)
+
+
+def _position_share(sums):
+    return _share(sums, sums.positions, np.full_like(sums.positions, sums.number))
+
+
+def _letter_share(sums):
+    return _share(sums, sums.letters, sums.pairs)
+
+
+def _share_difference(sums):
+    return _position_share(sums) - _letter_share(sums)
+
+
+def _equal_letter_weight(sums):
+    length = len(sums.positions)
+    # Equal letters, less the diagonal i = j, where they are equal by force.
+    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (
+        np.trace(sums.pairs) - sums.number * length
+    )
+    different = (sums.letters.sum() - np.trace(sums.letters)) / (sums.pairs.sum() - np.trace(sums.pairs))
+    return equal / (equal + different)
+
+
+_SCORES = (_position_share, _letter_share, _share_difference, _equal_letter_weight)
+
+
+def _jackknife(score: Callable[[_Sums], float], sums: _Sums) -> Estimate:
+    """The score of all blocks, and its error from leaving out one block at a time.
+
+    error² = (B−1)/B Σ_b (s_b − s̄)², s_b the score without block b.
+    """
+    whole = _Sums(*(column.sum(axis=0) for column in sums))
+    without = [
+        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True))))
+        for b in range(BLOCKS)
+    ]
+    return Estimate(float(score(whole)), float((BLOCKS - 1) ** 0.5 * np.std(without)))

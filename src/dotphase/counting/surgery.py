@@ -1,0 +1,121 @@
+"""Surgery: is a restricted model a minimum of the free landscape too?
+
+Fold the restriction into the weights, shake them, lift the restriction and go on with plain gradient steps.
+If the model stays where it is, though every weight may now move, its mechanism is a minimum of the one loss
+that all mechanisms share.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from dotphase.counting.epochs import Recipe, evaluate
+from dotphase.counting.metrics import Scores, measure
+from dotphase.counting.runs import Experiment, Run, Surgery
+from dotphase.counting.training import NOISE, all_data, streams, train_from
+from dotphase.counting.transformer import Mechanism, Weights, attention, fold
+
+AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
+
+
+class Recovery(NamedTuple):
+    """What stayed of one seed. Distances are Euclidean, over all weights of the free parameterisation."""
+
+    seed: int
+    accuracy_before: float  # the trained, restricted model
+    accuracy_operated: float  # folded and shaken
+    accuracy_after: float  # after going on unrestricted
+    distance_travelled: float  # from the random initial weights to the trained ones
+    distance_shaken: float  # by the noise
+    distance_moved: float  # from the operated weights to the final ones
+    attention_change: float  # ½ Σ_j |A_ij − A'_ij|, trained against final, mean over rows and sequences
+    attention_scale: float  # the same between the trained model's attention and a uniform one
+    scores_before: Scores
+    scores_after: Scores
+
+    @property
+    def moved_share(self) -> float:
+        """The distance moved after surgery as a share of the distance travelled in training."""
+        return self.distance_moved / self.distance_travelled
+
+
+def operate(weights: Weights, mechanism: Mechanism, key: Array, noise: float) -> Weights:
+    """Fold the restriction into one seed's weights, and add noise·N(0, 1) to every one of them."""
+    leaves, structure = jax.tree.flatten(fold(weights, mechanism))
+    keys = jax.random.split(key, len(leaves))
+    shakes = [jax.random.normal(k, leaf.shape, jnp.float32) for k, leaf in zip(keys, leaves, strict=True)]
+    shaken = [leaf + noise * shake for leaf, shake in zip(leaves, shakes, strict=True)]
+    return jax.tree.unflatten(structure, shaken)
+
+
+def surgery_of(experiment: Experiment, recipe: Recipe = AFTERCARE, noise: float = 1e-3) -> Experiment:
+    """The experiment that follows surgery: unrestricted, from the operated weights, on the same data."""
+    return replace(experiment, mechanism="free", recipe=recipe, surgery=Surgery(experiment.mechanism, noise))
+
+
+def perform(
+    run: Run,
+    directory: str | Path | None = None,
+    recipe: Recipe = AFTERCARE,
+    noise: float = 1e-3,
+    on_epoch: Callable[[Run], None] = lambda run: None,
+) -> Run:
+    """Operate on every seed of a trained run and go on; `directory` and `on_epoch` as in `train_from`."""
+    experiment = surgery_of(run.experiment, recipe, noise)
+    keys = streams(experiment.seeds, NOISE)
+    mechanism = run.experiment.mechanism
+    operated = jax.vmap(lambda weights, key: operate(weights, mechanism, key, noise))(run.state.weights, keys)
+    return train_from(operated, experiment, directory, on_epoch)
+
+
+def what_stayed(before: Run, after: Run) -> list[Recovery]:
+    """Compare a trained run with the run that followed its surgery, seed by seed, on the validation data."""
+    validation = all_data(before.experiment).validation
+    return [
+        _recovery(seed, _seed(before, s), _seed(after, s), before.experiment.mechanism, validation[s])
+        for s, seed in enumerate(before.experiment.seeds)
+    ]
+
+
+def distance(a: Weights, b: Weights) -> float:
+    """‖a − b‖ over all weights."""
+    differences = [np.asarray(x, np.float64) - np.asarray(y, np.float64) for x, y in zip(a, b, strict=True)]
+    return float(np.sqrt(sum(np.square(d).sum() for d in differences)))
+
+
+def _seed(run: Run, s: int) -> tuple[Weights, Weights]:
+    """The initial and the final weights of one seed."""
+    return jax.tree.map(lambda leaf: leaf[s], (run.initial, run.state.weights))
+
+
+def _recovery(seed, before, after, mechanism, tokens) -> Recovery:
+    (initial, trained), (operated, final) = before, after
+    A = np.asarray(attention(trained, tokens, mechanism))
+    A_after = np.asarray(attention(final, tokens))
+    return Recovery(
+        seed=seed,
+        accuracy_before=_accuracy(trained, tokens, mechanism),
+        accuracy_operated=_accuracy(operated, tokens, "free"),
+        accuracy_after=_accuracy(final, tokens, "free"),
+        distance_travelled=distance(fold(initial, mechanism), fold(trained, mechanism)),
+        distance_shaken=distance(fold(trained, mechanism), operated),
+        distance_moved=distance(operated, final),
+        attention_change=_total_variation(A, A_after),
+        attention_scale=_total_variation(A, np.full_like(A, 1 / A.shape[-1])),
+        scores_before=measure(trained, tokens, mechanism),
+        scores_after=measure(final, tokens, "free"),
+    )
+
+
+def _accuracy(weights, tokens, mechanism):
+    return float(jax.jit(evaluate, static_argnums=2)(weights, tokens, mechanism)[1])
+
+
+def _total_variation(A, B):
+    return float(np.abs(A - B).sum(axis=-1).mean() / 2)
