@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussian import GaussHermite, Rule, Sobol
-from ..scenario import Scenario
+from ..gaussian import Estimate, Rule
+from ..scenario import Scenario, constant_attention, no_positions
 from .instance import Instance
 from .objective import gram_loss
 from .progress import track
-from .sampling import Grams, Sample, attention_of, sample
+from .sampling import Grams, Sample, sample
 from .statistics import Mean, over_seeds
-from .test_error import MOST_NODES
+from .test_error import exact_test_error
 from .training import as_seeds
 
 
@@ -68,8 +68,8 @@ def fit_linear(
     for seed in track(as_seeds(seeds), f"linear baseline, d = {d}", progress):
         data = sample(scenario, d, seed)
         matrix = ridge_matrix(data)
-        train_loss = _mean_loss(data, matrix)
-        fits.append((matrix, linear_test_error(data.instance, matrix, rule), train_loss))
+        error = linear_test_error(data.instance, matrix, rule)
+        fits.append((matrix, float(error.value), _mean_loss(data, matrix)))
     matrices, test_errors, train_losses = zip(*fits, strict=True)
     return LinearFits(scenario, d, np.stack(matrices), test_errors, train_losses, perf_counter() - begin)
 
@@ -81,27 +81,12 @@ def ridge_matrix(data: Sample) -> np.ndarray:
     return np.linalg.solve(gram.T, left.T).T
 
 
-def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> float:
-    """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L).
-
-    Given the teacher's fields the sample's scalar products average as in `exact_test_error`, with no student in W.
-    """
-    from .test_error import expected_grams, moments
-
+def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> Estimate:
+    """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): the error of a student without encodings that always answers W."""
     scenario = instance.scenario
-    dimension = scenario.length * scenario.teacher.rank
-    rule = rule or (GaussHermite(40) if 40**dimension <= MOST_NODES else Sobol(MOST_NODES))
-    points, shares = rule.nodes(dimension)
-    reduced = moments(instance, np.zeros((instance.dimension, 0)))
-    errors = []
-    for point, share in zip(points, shares, strict=True):
-        zeta = point.reshape(scenario.length, -1, point.shape[-1])
-        fields = np.einsum("lab,lbn->lan", reduced.root, zeta)
-        grams = expected_grams(reduced, zeta)
-        unseen = Grams(grams.true, grams.true, grams.true)
-        loss = gram_loss(attention_of(scenario.teacher, fields), matrix[:, :, None], unseen)
-        errors.append(2 * float(share @ loss) / scenario.length)
-    return float(rule.pool @ np.array(errors))
+    always = scenario.vary(student=constant_attention(matrix), positions=no_positions(scenario.length))
+    blind = Instance(always, instance.dimension, instance.seed)
+    return exact_test_error(blind, np.zeros((instance.dimension, 1)), rule)
 
 
 def _mean_loss(data: Sample, matrix: np.ndarray) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scenario.attention import Form, lifted
+from ..scenario.attention import Form, entries
 from .sampling import Grams, Sample
 
 
@@ -17,15 +17,17 @@ def gram_loss(answer, guess, grams: Grams):
 
         ½ Tr[T G^{xx} Tᵀ] − Tr[T G^{xx̃} Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ].
 
-    **Arguments**: `answer` T and `guess` S, (L, L, n); `grams`, each (L, L, n), or (L, L, 1) if the same for all.
+    **Arguments**: `answer` T, `guess` S and the three `grams`: arrays (L, L, n), or nested lists of arrays (n,).
     """
-    own = 0.5 * _trace(answer, grams.true, answer) + 0.5 * _trace(guess, grams.seen, guess)
-    return own - _trace(answer, grams.mixed, guess)
+    own = 0.5 * trace(answer, grams.true, answer) + 0.5 * trace(guess, grams.seen, guess)
+    return own - trace(answer, grams.mixed, guess)
 
 
-def _trace(left, gram, right):
-    # Sums of products with the samples last: what the machine vectorises, which small matrix products are not.
-    return (left[:, :, None] * gram[None] * right[:, None]).sum((0, 1, 2))
+def trace(left, gram, right):
+    """Tr[A G Bᵀ] per sample. Written out over the tokens, so that every operation runs along the samples."""
+    tokens = range(len(left))
+    turned = lambda row, k: sum(row[j] * gram[j][k] for j in tokens)  # noqa: E731
+    return sum(turned(left[i], k) * right[i][k] for i in tokens for k in tokens)
 
 
 class Objective:
@@ -108,11 +110,12 @@ def _compiled(form: Form) -> _Passes:
     """The compiled passes of one student: fields there, gradient back, and between them sums over samples."""
     import jax
 
-    attention = lifted(form)
+    attention = entries(form)
 
     def loss(z, data: _Data):
-        guess = attention(z, **data.parameters)
-        return 0.5 * _trace(guess, data.seen, guess).sum() - (guess * data.target).sum()
+        guess = attention([list(row) for row in z], **data.parameters)
+        linear = sum(s * t for row, wanted in zip(guess, data.target, strict=True) for s, t in zip(row, wanted, strict=True))
+        return (0.5 * trace(guess, data.seen, guess) - linear).sum()
 
     def value_and_gradient(data: _Data, weights):
         value, slopes = jax.value_and_grad(loss)(_fields(data, weights), data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,9 @@ class Grams(NamedTuple):
     - `seen`: G^{x̃x̃}_{ll'} = x̃_l·x̃_l'/d.
     """
 
-    true: np.ndarray
-    mixed: np.ndarray
-    seen: np.ndarray
+    true: Any
+    mixed: Any
+    seen: Any
 
 
 @dataclass(frozen=True, eq=False)

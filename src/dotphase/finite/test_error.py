@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..gaussian import Estimate, GaussHermite, Rule, Sobol
-from ..scenario.attention import Form, lifted
+from ..scenario.attention import Form, entries
 from .instance import Instance
 from .objective import gram_loss
 from .sampling import Grams
 
-MOST_NODES = 2**15
+MOST_NODES = 2**14
 
 
 class Moments(NamedTuple):
@@ -70,7 +70,7 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
 def default_rule(dimension: int) -> Rule:
     """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10, else Sobol'."""
     order = int(MOST_NODES ** (1 / dimension) + 1e-9)
-    return GaussHermite(min(order, 40)) if order >= 10 else Sobol(MOST_NODES)
+    return GaussHermite(min(order, 40)) if order >= 10 else Sobol(2 * MOST_NODES)
 
 
 def moments(instance: Instance, weights: np.ndarray) -> Moments:
@@ -100,25 +100,32 @@ def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _compiled(student: Form, teacher: Form):
     import jax
 
-    guess, answer = lifted(student), lifted(teacher)
-
     def average(reduced: Moments, points, weights, student_numbers, teacher_numbers):
         length, width = reduced.shift.shape
-        zeta = points.reshape(length, width, -1)
-        fields = (reduced.root[..., None] * zeta[:, None]).sum(2) + reduced.shift[..., None]
-        S = guess(fields[:, : student.rank], **student_numbers)
-        T = answer(fields[:, student.rank :], **teacher_numbers)
-        return (weights * gram_loss(T, S, expected_grams(reduced, zeta))).sum()
+        zeta = [list(rows) for rows in points.reshape(length, width, -1)]
+        fields = [
+            [_dot(root, row) + shift for root, shift in zip(roots, shifts, strict=True)]
+            for roots, shifts, row in zip(reduced.root, reduced.shift, zeta, strict=True)
+        ]
+        S = entries(student)([row[: student.rank] for row in fields], **student_numbers)
+        T = entries(teacher)([row[student.rank :] for row in fields], **teacher_numbers)
+        return (weights * gram_loss(T, S, _expected_grams(reduced, zeta))).sum()
 
     return jax.jit(average)
 
 
-def expected_grams(reduced: Moments, zeta) -> Grams:
-    """The scalar products of a sample averaged at given ζ, (L, K, n); for numpy and jax arrays alike."""
-    length = len(zeta)
-    # Written as sums of products with the nodes last, which vectorise.
-    true = (reduced.true[..., None] * zeta[:, :, None, None] * zeta[None, None]).sum((1, 3))
-    true = true + np.eye(length)[:, :, None] * reduced.rest[:, None, None]
-    cross = (reduced.cross[..., None] * zeta[:, :, None]).sum(1)
-    mixed = true + cross
-    return Grams(true, mixed, mixed + cross.swapaxes(0, 1) + reduced.encodings[..., None])
+def _expected_grams(reduced: Moments, zeta: list[list]) -> Grams:
+    """The scalar products of a sample averaged at given ζ, as nested lists over token pairs."""
+    tokens = range(len(zeta))
+    rest = lambda l, k: reduced.rest[l] if l == k else 0.0  # noqa: E731
+    pair = lambda l, k: sum(a * _dot(reduced.true[l, i, k], zeta[k]) for i, a in enumerate(zeta[l]))  # noqa: E731
+    true = [[pair(l, k) + rest(l, k) for k in tokens] for l in tokens]
+    cross = [[_dot(reduced.cross[l, :, k], zeta[l]) for k in tokens] for l in tokens]
+    mixed = [[true[l][k] + cross[l][k] for k in tokens] for l in tokens]
+    seen = [[mixed[l][k] + cross[k][l] + reduced.encodings[l, k] for k in tokens] for l in tokens]
+    return Grams(true, mixed, seen)
+
+
+def _dot(numbers, arrays):
+    # A written-out sum: it joins the operations around it into one loop over the nodes, where a reduction would not.
+    return sum(number * array for number, array in zip(numbers, arrays, strict=True))

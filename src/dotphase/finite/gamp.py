@@ -1,0 +1,181 @@
+"""Generalised approximate message passing: an algorithm whose fixed points are the critical points of training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+
+from ..scenario import Scenario
+from .instance import Instance
+from .local_problem import LocalProblem
+from .objective import Objective
+from .optimisers import Descent
+from .overlaps import Overlaps, overlaps
+from .progress import track
+from .sampling import sample
+from .starts import Start, name_of, start_weights
+from .training import Run, Runs, answer, as_seeds
+
+
+class State(NamedTuple):
+    """What the next iteration needs.
+
+    - `weights`: Q̂, (d, r_s).
+    - `response`: V_l, (L, r_s, r_s).
+    - `slopes`: g^μ_l of the last iteration, (L, r_s, n), for the Onsager term.
+    - `fields`: z*, (L, r_s, n), where the next prox looks first.
+    """
+
+    weights: np.ndarray
+    response: np.ndarray
+    slopes: np.ndarray
+    fields: np.ndarray
+
+
+class Info(NamedTuple):
+    """What an iteration saw: `response_hat` V̂_l, (L, r_s, r_s); `several`, the share of samples with rival minima."""
+
+    response_hat: np.ndarray
+    several: float
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """The trajectory of message passing: `overlaps` and `response` V with a first axis over iterations (0 = start),
+    `gradient_norm` and `several` (share of samples whose prox had a rival minimum) likewise."""
+
+    overlaps: Overlaps
+    response: np.ndarray
+    gradient_norm: np.ndarray
+    several: np.ndarray
+
+
+class Gamp:
+    """The iteration for one sample.
+
+        w_l^μ = x̃_l^μ Q̂/√d − V_l g_l^μ(old)
+        z* = argmin_z ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ_μ(z),   g_l = V_l⁻¹ (z*_l − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
+        B = Σ_μl x̃_l^μᵀ g_l^μ/√d + Σ_l Σ_l Q̂ V̂_l
+        R_i = (λ + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
+
+    ℓ_μ is the exact loss of the sample, scalar products and all, so that at a fixed point z* = x̃Q̂/√d and
+    x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes.
+    """
+
+    def __init__(self, objective: Objective, damping: float = 0.0) -> None:
+        if not 0 <= damping < 1:
+            raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
+        self.objective, self.damping = objective, damping
+        self.gamma = objective.sample.instance.gamma
+        self.local = LocalProblem(objective)
+
+    def first(self, weights: np.ndarray, response: np.ndarray | float = 1.0) -> State:
+        """Before anything is known: given weights and response V_l (a number stands for a multiple of the identity)."""
+        fields = self.objective.fields(weights)
+        length, rank, _ = fields.shape
+        V = np.broadcast_to(response * np.eye(rank) if np.ndim(response) == 0 else response, (length, rank, rank))
+        return State(weights, np.array(V, dtype=np.float64), np.zeros_like(fields), fields)
+
+    def step(self, state: State, everywhere: bool = True) -> tuple[State, Info]:
+        """One iteration, moved only by 1 − damping of its way.
+
+        `everywhere`: search the global minimum z* of every sample; otherwise each stays with the minimum it is in.
+        """
+        w = self.objective.fields(state.weights) - np.einsum("lab,lbn->lan", state.response, state.slopes)
+        found = self.local.prox(w, state.response, state.fields, everywhere)
+        V_hat = self._admissible(-found.slope_response / self.objective.dimension)
+        pulled = self.objective.pull_back(found.slopes)
+        pulled = pulled + sum(g[:, None] * (state.weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))
+        R = np.linalg.inv(self._precision(V_hat))
+        weights = np.einsum("iab,ib->ia", R, pulled)
+        V = np.einsum("li,iab->lab", self.gamma, R) / self.objective.dimension
+        blend = lambda new, old: new + self.damping * (old - new)  # noqa: E731
+        moved = map(blend, (weights, V, found.slopes), state[:3])
+        return State(*moved, found.fields), Info(V_hat, found.several)
+
+    def _precision(self, V_hat: np.ndarray) -> np.ndarray:
+        return self.objective.ridge * np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", self.gamma, V_hat)
+
+    def _admissible(self, V_hat: np.ndarray) -> np.ndarray:
+        """V̂ as it is where λ + Σ_l γ_l V̂_l is positive definite; else with its negative part cut off.
+
+        Far from a fixed point (around Q = 0, say) the loss curves downwards and the Gaussian messages would have no
+        width. What the fixed points are does not depend on V̂.
+        """
+        if np.linalg.eigvalsh(self._precision(V_hat)).min() > 0:
+            return V_hat
+        values, vectors = np.linalg.eigh(V_hat)
+        return np.einsum("lab,lb,lcb->lac", vectors, np.maximum(values, 0.0), vectors)
+
+
+def gamp(
+    scenario: Scenario,
+    d: int,
+    start: Start = "semantic",
+    seeds: int | Iterable[int] = 1,
+    *,
+    damping: float = 0.8,
+    iterations: int = 400,
+    searching: int = 60,
+    tolerance: float = 1e-7,
+    response: np.ndarray | float = 1.0,
+    progress: bool = False,
+) -> Runs:
+    """Message passing from a start to a fixed point, for each seed; the answer is like that of `train`.
+
+    **Arguments**
+
+    - `scenario`, `d`, `start`, `seeds`, `progress`: as in `train`.
+    - `damping`: the share of the old state kept in each iteration; needed because the plain iteration overshoots along
+      the positional direction.
+    - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training objective.
+    - `searching`: for so many iterations the prox is the global one; after them each sample keeps the minimum it is in,
+      for else a few samples between two minima of equal height may jump to and fro for ever.
+    - `response`: V_l to start with, a number or (L, r_s, r_s).
+
+    Each run's `trajectory` is a `Messages`.
+    """
+    begin = perf_counter()
+    runs = []
+    for seed in track(as_seeds(seeds), f"message passing, d = {d}", progress):
+        runs.append(_one(Instance(scenario, d, seed), start, damping, (searching, iterations), tolerance, response))
+    return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
+
+
+def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response) -> Run:
+    begin = perf_counter()
+    first = start_weights(instance, start)
+    method = Gamp(Objective(sample(instance)), damping)
+    state, rows = method.first(first, response), []
+    searching, most = iterations
+    several = 0.0
+    for iteration in range(most + 1):
+        value, norm = _stationarity(method.objective, state.weights)
+        if not np.isfinite(norm):
+            reason = f"not finite after {iteration} iterations: raise the damping ({damping:g})"
+            end = Descent(state.weights, value, norm, iteration, 2 * iteration, "diverged", reason)
+            break
+        rows.append((overlaps(instance, state.weights), state.response, norm, several))
+        if norm <= tolerance or iteration == most:
+            outcome = "converged" if norm <= tolerance else "stopped"
+            reason = f"gradient norm {norm:.1e} after {iteration} iterations, asked for {tolerance:.1e}"
+            end = Descent(state.weights, value, norm, iteration, 2 * iteration + 1, outcome, reason)
+            break
+        state, info = method.step(state, everywhere=iteration < searching)
+        several = info.several
+    return answer(instance, end, begin, _messages(rows))
+
+
+def _stationarity(objective: Objective, weights: np.ndarray) -> tuple[float, float]:
+    value, gradient = objective(weights)
+    return value, objective.relative_gradient(weights, value, gradient)
+
+
+def _messages(rows: list) -> Messages:
+    values, responses, norms, several = zip(*rows, strict=True)
+    stacked = Overlaps(*map(np.stack, zip(*values, strict=True)))
+    return Messages(stacked, np.stack(responses), np.array(norms), np.array(several))
