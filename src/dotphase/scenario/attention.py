@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Form:
     """What of an attention is compiled: its function and its shape, without its numbers."""
 
-    function: Callable[..., jax.Array]
+    function: Callable[..., Any]
     rank: int
-    trailing: bool
+    entrywise: bool
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Attention:
     - `parameters`: numbers handed to `function` by name; they may vary over a grid without a new compilation.
     - `spread`: how a direction one would start from fills the columns, (k, rank): weights Q = directions @ spread.
       The identity unless given; an untied attention puts the same direction in its query and its key.
-    - `trailing`: promise that `function` also takes fields of shape (L, rank, …) and returns (L, L, …), all samples at
-      once with the samples last. The built-in ones do (it is the layout the machine likes); others are lifted by `vmap`.
+    - `entrywise`: `function` takes and returns nested lists, `fields[l][a]` and `matrix[i][j]`, whose entries may be
+      numbers or arrays over many samples. The built-in ones are written so, because then every operation runs along
+      the samples, which machines like; a function of one sample's matrix is lifted with `vmap` instead.
     - `kind`, `settings`: how a scenario file names it; `"custom"` cannot be written to a file.
 
     **Example**
@@ -49,11 +50,11 @@ class Attention:
         cosine = Attention(lambda h: jnp.cos(h @ h.T), rank=1)
     """
 
-    function: Callable[..., jax.Array]
+    function: Callable[..., Any]
     rank: int
     parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
     spread: ArrayLike | None = None
-    trailing: bool = False
+    entrywise: bool = False
     kind: str = "custom"
     settings: tuple[tuple[str, object], ...] = ()
 
@@ -72,7 +73,7 @@ class Attention:
 
     @property
     def form(self) -> Form:
-        return Form(self.function, self.rank, self.trailing)
+        return Form(self.function, self.rank, self.entrywise)
 
     @property
     def values(self) -> dict[str, np.ndarray]:
@@ -89,22 +90,40 @@ class Attention:
 
     def __call__(self, fields: ArrayLike) -> jax.Array:
         """The attention matrix of one sample."""
-        return self.function(fields, **self.values)
+        import jax.numpy as jnp
+
+        if not self.entrywise:
+            return self.function(fields, **self.values)
+        return jnp.array(self.function(list(map(list, jnp.asarray(fields))), **self.values))
 
     def __str__(self) -> str:
         inside = [f"{k}={_brief(v)}" for k, v in self.parameters.items()]
         return f"{self.kind}(rank={self.rank}{''.join(', ' + text for text in inside)})"
 
 
-def lifted(form: Form) -> Callable[..., jax.Array]:
-    """`form.function` over many samples at once, samples on the last axis: (L, rank, N) → (L, L, N)."""
-    if form.trailing:
+def entries(form: Form) -> Callable[..., list]:
+    """`form.function` on nested lists of arrays over samples: fields[l][a], each (N,), to matrix[i][j], each (N,)."""
+    if form.entrywise:
         return form.function
     import jax
+    import jax.numpy as jnp
 
     def over_samples(fields, **parameters):
+        stacked = jnp.stack([jnp.stack(row) for row in fields])
         one = lambda h: form.function(h, **parameters)  # noqa: E731
-        return jax.vmap(one, in_axes=-1, out_axes=-1)(fields)
+        matrix = jax.vmap(one, in_axes=-1, out_axes=-1)(stacked)
+        return [list(row) for row in matrix]
+
+    return over_samples
+
+
+def lifted(form: Form) -> Callable[..., jax.Array]:
+    """`form.function` over many samples at once, samples on the last axis: (L, rank, N) → (L, L, N)."""
+    import jax.numpy as jnp
+
+    def over_samples(fields, **parameters):
+        matrix = entries(form)([list(row) for row in fields], **parameters)
+        return jnp.stack([jnp.stack([jnp.broadcast_to(x, fields.shape[2:]) for x in row]) for row in matrix])
 
     return over_samples
 
@@ -129,7 +148,7 @@ def constant_attention(matrix: ArrayLike, rank: int = 1) -> Attention:
     """Positional-only attention: S[h] = A, the same whatever the tokens say."""
     parameters = {"positional": freeze("positional", matrix, ndim=2)}
     settings = (("rank", rank),)
-    return Attention(_constant, rank, parameters, trailing=True, kind="constant", settings=settings)
+    return Attention(_constant, rank, parameters, entrywise=True, kind="constant", settings=settings)
 
 
 def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = None) -> Attention:
@@ -149,11 +168,11 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         raise ValueError(f"semantic: its parameter {clash.pop()!r} would be hidden by the mixture's own")
     parameters = {**semantic.parameters, "positional": freeze("positional", positional, ndim=2), "mixing": mixing}
     return Attention(
-        _mixture_of(semantic.function),
+        _mixture_of(semantic.function, semantic.entrywise),
         semantic.rank,
         parameters,
         spread=semantic.spread,
-        trailing=semantic.trailing,
+        entrywise=semantic.entrywise,
         kind="mixture" if semantic.kind != "custom" else "custom",
         settings=(("semantic", semantic),),
     )
@@ -180,20 +199,30 @@ def _dot_product(kind: str, function: Callable, rank: int, tied: bool) -> Attent
         raise ValueError(f"rank: expected a whole number of at least 1, got {rank!r}")
     columns = np.eye(rank) if tied else np.hstack([np.eye(rank), np.eye(rank)])
     settings = (("rank", rank), ("tied", tied))
-    return Attention(function, columns.shape[1], spread=columns, trailing=True, kind=kind, settings=settings)
+    return Attention(function, columns.shape[1], spread=columns, entrywise=True, kind=kind, settings=settings)
 
 
 def _products(left, right):
-    # Σ_a left_ia right_ja, samples riding on the last axes: sums of products vectorise, small matrix products do not.
-    return (left[:, None] * right[None, :]).sum(2)
+    """Σ_a left_ia right_ja."""
+    return [[sum(x * y for x, y in zip(u, v, strict=True)) for v in right] for u in left]
+
+
+def _halves(h):
+    half = len(h[0]) // 2
+    return [row[:half] for row in h], [row[half:] for row in h]
 
 
 def _softmax_rows(scores):
     import jax.numpy as jnp
     from jax.lax import stop_gradient
 
-    weights = jnp.exp(scores - stop_gradient(scores.max(1, keepdims=True)))
-    return weights / weights.sum(1, keepdims=True)
+    matrix = []
+    for row in scores:
+        highest = stop_gradient(reduce(jnp.maximum, row))
+        weights = [jnp.exp(score - highest) for score in row]
+        total = sum(weights)
+        matrix.append([weight / total for weight in weights])
+    return matrix
 
 
 def _softmax_tied(h):
@@ -201,8 +230,7 @@ def _softmax_tied(h):
 
 
 def _softmax_untied(h):
-    half = h.shape[1] // 2
-    return _softmax_rows(_products(h[:, :half], h[:, half:]))
+    return _softmax_rows(_products(*_halves(h)))
 
 
 def _linear_tied(h):
@@ -210,29 +238,24 @@ def _linear_tied(h):
 
 
 def _linear_untied(h):
-    half = h.shape[1] // 2
-    return _products(h[:, :half], h[:, half:])
+    return _products(*_halves(h))
 
 
 def _constant(h, positional):
-    import jax.numpy as jnp
-
-    return jnp.broadcast_to(_column(positional, h), (h.shape[0], h.shape[0], *h.shape[2:])) + 0.0 * h.sum((0, 1))
+    return [[positional[i, j] + 0 * h[0][0] for j in range(len(h))] for i in range(len(h))]
 
 
 @lru_cache(maxsize=256)
-def _mixture_of(semantic: Callable) -> Callable:
+def _mixture_of(semantic: Callable, entrywise: bool) -> Callable:
     # One function object per semantic part, so that equal mixtures are equal and share a compilation.
     def mix(h, positional, mixing, **parameters):
-        return (1 - mixing) * semantic(h, **parameters) + mixing * _column(positional, h)
+        matrix = semantic(h, **parameters)
+        if not entrywise:
+            return (1 - mixing) * matrix + mixing * positional
+        blend = lambda i, j: (1 - mixing) * matrix[i][j] + mixing * positional[i, j]  # noqa: E731
+        return [[blend(i, j) for j in range(len(h))] for i in range(len(h))]
 
     return mix
-
-
-def _column(matrix, h):
-    import jax.numpy as jnp
-
-    return jnp.reshape(matrix, jnp.shape(matrix) + (1,) * (h.ndim - 2))
 
 
 def _brief(value: Numbers) -> str:

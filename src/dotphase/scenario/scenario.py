@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .attention import Attention, Form
+from .attention import Attention, Form, lifted
 from .frozen import freeze, thaw
 from .law import Law, law_of
 from .tokens import Positions, Tokens
@@ -202,6 +202,9 @@ def _output_shape(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, 
     import jax
 
     parameters = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in numbers}
+    if form.entrywise:
+        fields = jax.ShapeDtypeStruct((length, form.rank, 1), np.float32)
+        return jax.eval_shape(lifted(form), fields, **parameters).shape[:2]
     fields = jax.ShapeDtypeStruct((length, form.rank), np.float32)
     return jax.eval_shape(form.function, fields, **parameters).shape
 

@@ -1,0 +1,103 @@
+"""The loss of one sample as a function of its fields, and the energy whose minimum is the prox.
+
+    ℓ(u, z) = ½ Tr[(T(u) − S(z)) ρ_Σ (T(u) − S(z))ᵀ]
+    E(z) = ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ(u, z)
+
+Everything here takes all samples at once, on the last axis: z, w are (L, r_s, N), the target T(u) is (L, L, N).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ..scenario.attention import Form, entries
+
+
+class Problem(NamedTuple):
+    """One inner problem per sample.
+
+    - `target`: T(u), (L, L, N);  `centre`: w, (L, r_s, N).
+    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples.
+    - `rho`: the diagonal of ρ_Σ, (L,).
+    - `parameters`: the numbers of the student.
+    """
+
+    target: jax.Array
+    centre: jax.Array
+    precision: jax.Array
+    rho: jax.Array
+    parameters: dict
+
+
+def mismatch(attention, target, rho):
+    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from nested lists or (L, L, N) arrays S and T."""
+    tokens = range(len(attention))
+    return 0.5 * sum(rho[j] * (target[i][j] - attention[i][j]) ** 2 for i in tokens for j in tokens)
+
+
+def sample_loss(student: Form, problem: Problem, z):
+    """ℓ(u, z), (N,), from nested lists or an array z."""
+    fields = [list(row) for row in z]
+    return mismatch(entries(student)(fields, **problem.parameters), problem.target, problem.rho)
+
+
+def pull(problem: Problem, z):
+    """V_l⁻¹ (z_l − w_l), (L, r_s, N): at the prox this is g."""
+    return (problem.precision[..., None] * (z - problem.centre)[:, None]).sum(2)
+
+
+def tether(problem: Problem, z):
+    """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,), from nested lists or an array z."""
+    total = 0.0
+    for l, row in enumerate(z):
+        shift = [x - problem.centre[l, a] for a, x in enumerate(row)]
+        for a, x in enumerate(shift):
+            total = total + 0.5 * x * sum(problem.precision[l, a, b] * y for b, y in enumerate(shift))
+    return total
+
+
+def energy(student: Form, problem: Problem, z):
+    """E(z), (N,), from nested lists or an array z."""
+    return tether(problem, z) + sample_loss(student, problem, z)
+
+
+def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
+    return _derivatives(lambda fields: energy(student, problem, fields), z)
+
+
+def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """ℓ, ∇ℓ and ∇²ℓ, shaped as in `energy_derivatives`."""
+    return _derivatives(lambda fields: sample_loss(student, problem, fields), z)
+
+
+def energy_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
+    """E, (N,), and ∇E, (L, r_s, N)."""
+    value, gradient = _value_and_gradient(lambda fields: energy(student, problem, fields), [list(row) for row in z])
+    return value, _stack(gradient)
+
+
+def _value_and_gradient(function, fields):
+    value, back = jax.vjp(function, fields)
+    return value, back(jnp.ones_like(value))[0]
+
+
+def _derivatives(function, z):
+    # Differentiated with respect to a nested list of (N,) arrays, so that no slicing or padding enters the derivative.
+    length, rank, count = z.shape
+    fields = [list(row) for row in z]
+
+    def push(direction):
+        along = [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)]
+        (value, gradient), (_, column) = jax.jvp(lambda f: _value_and_gradient(function, f), (fields,), (along,))
+        return value, _stack(gradient), _stack(column).reshape(length * rank, count)
+
+    directions = jnp.eye(length * rank, dtype=z.dtype).reshape(length * rank, length, rank)
+    return jax.vmap(push, out_axes=(None, None, 0))(directions)
+
+
+def _stack(fields) -> jax.Array:
+    return jnp.stack([jnp.stack(row) for row in fields])

@@ -1,0 +1,76 @@
+"""Damped Newton for the inner problem, all samples in step, each with its own damping."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ..scenario.attention import Form
+from .linear import eliminate
+from .loss import Problem, energy_derivatives
+
+TOLERANCE = 1e-7  # on the Newton step, in units of the fields: one more step squares it
+MOST_STEPS = 40
+
+
+class Minimum(NamedTuple):
+    """`z`: (L, r_s, N); `energy`: (N,); `hessian`: ∇²E there, (D, D, N); `settled`: (N,), whether it is at rest."""
+
+    z: jax.Array
+    energy: jax.Array
+    hessian: jax.Array
+    settled: jax.Array
+
+
+class _State(NamedTuple):
+    z: jax.Array
+    energy: jax.Array
+    gradient: jax.Array
+    hessian: jax.Array
+    damping: jax.Array
+    settled: jax.Array
+    steps: jax.Array
+
+
+def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS) -> Minimum:
+    """A local minimum of E near `start`, (L, r_s, N), for every sample: z ← z − (∇²E + μ)⁻¹ ∇E.
+
+    A step is taken only where the damped Hessian is positive definite and the energy does not rise; elsewhere μ grows.
+    Every accepted step lowers the energy, so what is reached is a minimum and not a saddle.
+    """
+    length, rank, count = start.shape
+    size = length * rank
+    floor = jnp.abs(problem.precision).max() * 1e-3
+    identity = jnp.eye(size)[:, :, None]
+
+    def body(state: _State) -> _State:
+        damped = state.hessian + state.damping * identity
+        step, pivot = eliminate(damped, state.gradient.reshape(size, 1, count))
+        step = step.reshape(start.shape)
+        trial = state.z - step
+        value, gradient, hessian = energy_derivatives(student, problem, trial)
+        slack = 1e-14 * (1.0 + jnp.abs(state.energy))
+        accept = (pivot > 0) & (value <= state.energy + slack) & ~state.settled
+        length_ = jnp.abs(step).max((0, 1))
+        scale = 1.0 + jnp.abs(state.z).max((0, 1))
+        small = (pivot > 0) & (length_ <= TOLERANCE * scale) & (state.damping <= floor)
+        pick = lambda new, old: jnp.where(accept, new, old)  # noqa: E731
+        eased = jnp.where(state.damping <= floor, 0.0, state.damping * 0.1)
+        raised = jnp.maximum(4 * state.damping, jnp.maximum(floor, -2 * pivot))
+        return _State(
+            pick(trial, state.z),
+            pick(value, state.energy),
+            pick(gradient, state.gradient),
+            pick(hessian, state.hessian),
+            jnp.where(accept | state.settled, eased, raised),
+            state.settled | small,
+            state.steps + 1,
+        )
+
+    unfinished = lambda state: (state.steps < most_steps) & ~state.settled.all()  # noqa: E731
+    value, gradient, hessian = energy_derivatives(student, problem, start)
+    state = _State(start, value, gradient, hessian, jnp.zeros(count), jnp.zeros(count, bool), jnp.array(0))
+    end = jax.lax.while_loop(unfinished, body, state)
+    return Minimum(end.z, end.energy, end.hessian, end.settled)

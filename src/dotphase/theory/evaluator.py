@@ -1,0 +1,118 @@
+"""The state-evolution map of one scenario on one set of nodes, with the prox of every node remembered.
+
+The nodes are fixed, so the map is a smooth deterministic function of the coordinates, and the minima found at the last
+point are excellent starts at the next one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gaussian import Rule
+from ..scenario.scenario import Scenario
+from ..scenario.symmetry import Symmetry
+from .nodes import BLOCK, ensemble
+from .state_evolution import compiled_centres, compiled_evaluate, compiled_input, compiled_search
+
+RIVALS = BLOCK // 8
+BLUR = 0.1  # of the median gap between a minimum and its rival
+
+
+class Point(NamedTuple):
+    """The map at coordinates x.
+
+    - `change`: F(x) = map(x) − x in the invariant coordinates, (n,);  `slope`: ∂F/∂x, (n, n).
+    - `observables`: ε_g, ε_t;  `observable_slope`: their derivatives, (n, 2).
+    - `residual`: the undamped residual, in units of the overlaps.
+    - `scatter`: F and the observables of each replicate minus the pooled ones, (replicates, n + 2).
+    - `moments`: the pooled moments.
+    """
+
+    x: np.ndarray
+    change: np.ndarray
+    slope: np.ndarray
+    observables: np.ndarray
+    observable_slope: np.ndarray
+    residual: float
+    scatter: np.ndarray
+    moments: np.ndarray
+
+
+class Evaluator:
+    """Evaluates the map in the coordinates that `stabiliser`, a subgroup of the symmetries `group`, leaves alone."""
+
+    def __init__(self, scenario: Scenario, rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry, ...]):
+        self.structure, self.values = scenario.structure, scenario.values
+        self.spread = np.asarray(scenario.student.spread)
+        self.rule = rule
+        self.ensemble = ensemble(rule, group, stabiliser, self.structure.shape)
+        self.basis = self.ensemble.basis
+        # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
+        missing = -len(self.basis) % 4
+        self.directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
+        self.minima: list | None = None
+        self.blur = 1e-30
+        self.several = 0.0
+        self.unsettled = 0.0
+        self.evaluations = 0
+
+    def search(self, x: np.ndarray, new_blur: bool = True) -> None:
+        """Find the global minima at every node anew; `several` is then the share of nodes with more than one."""
+        known = self._known(x)
+        run = compiled_search(self.structure, RIVALS)
+        found = [
+            run(self.values, self.spread, x, block, z)
+            for block, (z, _, _) in zip(self.ensemble.blocks, known, strict=True)
+        ]
+        self.minima = [(minima.z, minima.rival, minima.rival_of) for minima in found]
+        pool = self.rule.pool[:, None]
+        self.several = sum(
+            float((np.asarray(minima.several).reshape(block.weights.shape) * block.weights * pool).sum())
+            for minima, block in zip(found, self.ensemble.blocks, strict=True)
+        )
+        gaps = np.concatenate([np.asarray(minima.gap) for minima in found])
+        gaps = gaps[np.isfinite(gaps)]
+        if new_blur:
+            self.blur = max(BLUR * float(np.median(gaps)), 1e-30) if len(gaps) else 1e-30
+
+    def __call__(self, x: np.ndarray) -> Point:
+        known = self._known(x)
+        run = compiled_evaluate(self.structure)
+        moments = slopes = np.zeros(())
+        self.minima, self.unsettled = [], 0.0
+        for block, (z, rival, rival_of) in zip(self.ensemble.blocks, known, strict=True):
+            out = run(self.values, x, self.directions, block, self.rule.pool, z, rival, rival_of, self.blur)
+            moments = moments + np.asarray(out.moments)
+            slopes = slopes + np.asarray(out.slopes)
+            self.unsettled += float(out.unsettled) / len(known)
+            self.minima.append((out.z, out.rival, rival_of))
+        self.evaluations += 1
+        return self._point(x, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
+
+    def _point(self, x, moments, slopes) -> Point:
+        rows = np.vstack([self.rule.pool @ moments, moments])
+        run = compiled_input(self.structure)
+        results, slopes, residual = map(np.asarray, run(self.values, x, rows, self.directions, slopes))
+        count, B = len(self.basis), self.basis
+        slope = B @ slopes[:count, :-2].T - np.eye(count)
+        scatter = results[1:] - results[0]
+        return Point(
+            x=x,
+            change=B @ (results[0, :-2] - x),
+            slope=slope,
+            observables=results[0, -2:],
+            observable_slope=slopes[:count, -2:],
+            residual=float(residual),
+            scatter=np.hstack([scatter[:, :-2] @ B.T, scatter[:, -2:]]),
+            moments=rows[0],
+        )
+
+    def _known(self, x: np.ndarray) -> list:
+        if self.minima is None:
+            centres = compiled_centres(self.structure)
+            nobody = np.zeros(RIVALS, dtype=np.int64)
+            starts = [centres(self.values, x, block) for block in self.ensemble.blocks]
+            self.minima = [(w, w[..., nobody], nobody) for w in starts]
+        return self.minima

@@ -1,0 +1,92 @@
+"""Fixed points of state evolution, by an implicit method that starts as a damped iteration and ends as Newton's.
+
+The plain iteration x ← map(x) oscillates: along m its slope is about −3 at the positional fixed point. Instead, with
+F(x) = map(x) − x and J = ∂F/∂x, each step solves
+
+    (1/δ − J) dx = F(x),
+
+an implicit Euler step of length δ along the flow dx/dt = F(x). δ grows as |F| falls, so that the steps follow the flow
+into a fixed point's basin and then become Newton's, which converge to stable and unstable fixed points alike.
+Steps are least-squares solutions of minimum norm, since a student of rank above one has a gauge: rotating its columns
+changes nothing, and J is singular along such rotations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .evaluator import Evaluator, Point
+
+FIRST_STEP = 2.0  # δ at the start
+LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
+SEARCH_BELOW = 0.1  # residual from which it pays to find the prox globally
+
+
+class Trail(NamedTuple):
+    """How an iteration ended: the last point, whether its residual met the tolerance, and why not."""
+
+    point: Point
+    converged: bool
+    reason: str
+
+
+def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int, newton: bool = False) -> Trail:
+    """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, with all proxes global.
+
+    **Arguments**
+
+    - `most`: how many evaluations of the map are allowed.
+    - `newton`: take Newton steps from the beginning, for a start that is already close.
+    """
+    delta = np.inf if newton else FIRST_STEP
+    searched = fresh = False
+    if newton:
+        evaluator.search(x)
+        searched = fresh = True
+    point, best = evaluator(x), None
+    while evaluator.evaluations < most:
+        if not _finite(point):
+            if best is None:
+                return Trail(point, False, "the map is not defined at the start: the response λ + γV̂ is not positive")
+            delta = min(delta, 1.0) / 4
+            if delta < 1e-4:
+                return Trail(best, False, "the iteration runs into a region where the response is not positive")
+            point = evaluator(best.x + _step(evaluator, best, delta))
+            continue
+        if point.residual <= tolerance:
+            if fresh:
+                return Trail(point, True, "")
+            # Converged for the minima in hand: are they still the global ones?
+            evaluator.search(point.x, new_blur=not searched)
+            searched = fresh = True
+            point = evaluator(point.x)
+            continue
+        if not searched and point.residual < SEARCH_BELOW:
+            evaluator.search(point.x)
+            searched = True
+            point = evaluator(point.x)
+            continue
+        if best is not None and not newton:
+            delta = _next_delta(delta, best, point)
+        best, fresh = point, False
+        point = evaluator(point.x + _step(evaluator, point, delta))
+    last = point if _finite(point) else (best or point)
+    return Trail(last, False, f"residual {last.residual:.1e} after {evaluator.evaluations} evaluations")
+
+
+def _step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
+    matrix = np.eye(len(point.change)) / delta - point.slope
+    dx = np.linalg.lstsq(matrix, point.change, rcond=1e-7)[0]
+    along = evaluator.basis.T @ dx
+    return along * min(1.0, LONGEST_MOVE / max(np.abs(along).max(), 1e-300))
+
+
+def _next_delta(delta: float, before: Point, now: Point) -> float:
+    ratio = np.linalg.norm(before.change) / max(np.linalg.norm(now.change), 1e-300)
+    return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), 1e8))
+
+
+def _finite(point: Point) -> bool:
+    return bool(np.isfinite(point.change).all() and np.isfinite(point.slope).all() and np.isfinite(point.residual))

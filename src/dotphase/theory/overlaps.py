@@ -1,0 +1,113 @@
+"""The order parameters of the theory, and the unconstrained coordinates in which its equations are solved.
+
+Per token l: q_l = QᵀΣ_lQ/d, the response V_l, m_l = Qᵀp_l/√d and θ_l = QᵀΣ_lQ*/d. Coordinates of each token:
+
+    C with q = C Cᵀ, its diagonal as logarithms;  the same for V;  m;  and φ for θ,
+    C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,
+
+so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ − θᵀq⁻¹θ is too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import solve_triangular
+
+
+class Overlaps(NamedTuple):
+    """`q`, `V`: (L, r_s, r_s); `m`: (L, r_s); `theta`: (L, r_s, r_t). Conjugates have the same shapes."""
+
+    q: np.ndarray
+    V: np.ndarray
+    m: np.ndarray
+    theta: np.ndarray
+
+
+class Factors(NamedTuple):
+    """What the Gaussian average needs of the overlaps, per token.
+
+    - `C`: q = C Cᵀ;  `precision`: V⁻¹;  `m`.
+    - `psi`: C⁻¹θ, so that u = ψᵀξ + Kη;  `K`: K Kᵀ = ρ − ψᵀψ.
+    """
+
+    C: np.ndarray
+    precision: np.ndarray
+    m: np.ndarray
+    psi: np.ndarray
+    K: np.ndarray
+
+
+def size(length: int, r_s: int, r_t: int) -> int:
+    """How many coordinates there are."""
+    return length * (r_s * (r_s + 1) + r_s + r_s * r_t)
+
+
+def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
+    """Coordinates x, (size,), of overlaps; NaN if q, V or ρ − θᵀq⁻¹θ is not positive."""
+    C, root = jnp.linalg.cholesky(overlaps.q), jnp.linalg.cholesky(rho)
+    scaled = solve_triangular(C, overlaps.theta, lower=True)
+    M = jnp.swapaxes(solve_triangular(root, jnp.swapaxes(scaled, 1, 2), lower=True), 1, 2)
+    rest = jnp.linalg.cholesky(jnp.eye(M.shape[2]) - jnp.swapaxes(M, 1, 2) @ M)
+    phi = jnp.swapaxes(solve_triangular(rest, jnp.swapaxes(M, 1, 2), lower=True), 1, 2)
+    parts = (_packed(C), _packed(jnp.linalg.cholesky(overlaps.V)), overlaps.m, phi)
+    return jnp.concatenate([part.ravel() for part in parts])
+
+
+def factors(x, rho, r_s: int) -> Factors:
+    """The factors at coordinates `x`."""
+    length, r_t = rho.shape[0], rho.shape[1]
+    C, root_V, m, phi = _split(x, length, r_s, r_t)
+    A = jnp.linalg.cholesky(jnp.eye(r_t) + jnp.swapaxes(phi, 1, 2) @ phi)
+    root = jnp.linalg.cholesky(rho)
+    inverse = solve_triangular(A, jnp.broadcast_to(jnp.eye(r_t), A.shape), lower=True)
+    psi = phi @ jnp.swapaxes(inverse, 1, 2) @ jnp.swapaxes(root, 1, 2)
+    half = solve_triangular(root_V, jnp.broadcast_to(jnp.eye(r_s), root_V.shape), lower=True)
+    return Factors(C, jnp.swapaxes(half, 1, 2) @ half, m, psi, root @ inverse)
+
+
+def from_coordinates(x, rho, r_s: int) -> Overlaps:
+    """The overlaps at coordinates `x`."""
+    length, r_t = rho.shape[0], rho.shape[1]
+    C, root_V, m, _ = _split(x, length, r_s, r_t)
+    transposed = lambda a: jnp.swapaxes(a, 1, 2)  # noqa: E731
+    return Overlaps(C @ transposed(C), root_V @ transposed(root_V), m, C @ factors(x, rho, r_s).psi)
+
+
+SMALLEST = 1e-6  # overlaps far below this, in units of fields, do nothing: differences there are absolute
+
+
+def distance(here: Overlaps, there: Overlaps, rho):
+    """How far apart two sets of overlaps are: the largest difference, q and V in units of their size, m of √q and θ of
+    √(q ρ), to which an absolute scale is added since any of them may vanish."""
+    largest = lambda a: jnp.abs(a).max()  # noqa: E731
+    q, V = largest(here.q) + SMALLEST**2, largest(here.V) + SMALLEST**2
+    units = Overlaps(q, V, jnp.sqrt(q), jnp.sqrt(q * largest(rho)))
+    parts = [largest(b - a) / unit for a, b, unit in zip(here, there, units, strict=True)]
+    return jnp.stack(parts).max()
+
+
+def _packed(root):
+    """The lower triangle of a Cholesky factor, (L, r(r+1)/2), its diagonal as logarithms."""
+    rows, columns = np.tril_indices(root.shape[1])
+    entries = root[:, rows, columns]
+    on = rows == columns
+    return jnp.where(on, jnp.log(jnp.where(on, entries, 1.0)), entries)
+
+
+def _unpacked(entries, r: int):
+    rows, columns = np.tril_indices(r)
+    on = rows == columns
+    values = jnp.where(on, jnp.exp(jnp.where(on, entries, 0.0)), entries)
+    return jnp.zeros((entries.shape[0], r, r), entries.dtype).at[:, rows, columns].set(values)
+
+
+def _split(x, length: int, r_s: int, r_t: int):
+    triangle = r_s * (r_s + 1) // 2
+    sizes = np.cumsum([length * triangle, length * triangle, length * r_s])
+    C, V, m, phi = jnp.split(x, sizes)
+    shape = (length, triangle)
+    C, V = _unpacked(C.reshape(shape), r_s), _unpacked(V.reshape(shape), r_s)
+    return C, V, m.reshape(length, r_s), phi.reshape(length, r_s, r_t)

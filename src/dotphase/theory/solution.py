@@ -1,0 +1,84 @@
+"""What a solve returns: an answer with its errors, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..gaussian import Estimate
+from ..scenario.scenario import Scenario
+from .overlaps import Overlaps
+
+OUTCOMES = {
+    "converged": "a fixed point, its observables as precise as asked for",
+    "imprecise": "a fixed point, but the node budget did not bring the errors down to the asked precision",
+    "collapsed": "a fixed point of another kind than the start: the branch asked for does not exist here",
+    "stalled": "no fixed point was reached",
+}
+
+
+class SolveError(RuntimeError):
+    """Raised instead of returning a solution that is no answer, when `throw=True`."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A fixed point of the theory.
+
+    - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`: q̂, V̂, m̂, θ̂.
+    - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
+    - `branch`: the start asked for; `mechanism`: what was found (semantic, positional, uninformed, mixed).
+    - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "converged".
+    - `residual`: undamped; `evaluations`: of the map, on all node sets; `nodes`: in the last one.
+    - `prox_disagreement`: the share of samples whose inner problem has more than one minimum.
+    """
+
+    scenario: Scenario
+    branch: str
+    mechanism: str
+    outcome: str
+    reason: str
+    overlaps: Overlaps
+    overlap_errors: Overlaps
+    conjugates: Overlaps
+    test_error: Estimate
+    train_loss: Estimate
+    residual: float
+    evaluations: int
+    nodes: int
+    prox_disagreement: float
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether this is a fixed point of the kind asked for, as precise as asked for."""
+        return self.outcome == "converged"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not finite become null."""
+        return {
+            "branch": self.branch,
+            "mechanism": self.mechanism,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "residual": _plain(self.residual),
+            "evaluations": self.evaluations,
+            "nodes": self.nodes,
+            "seconds": round(self.seconds, 4),
+            "overlaps": {name: _plain(value) for name, value in self.overlaps._asdict().items()},
+            "overlap_errors": {name: _plain(value) for name, value in self.overlap_errors._asdict().items()},
+            "test_error": {"value": _plain(self.test_error.value), "error": _plain(self.test_error.error)},
+            "train_loss": {"value": _plain(self.train_loss.value), "error": _plain(self.train_loss.error)},
+            "prox_disagreement": _plain(self.prox_disagreement),
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if np.ndim(value):
+        return _plain(np.asarray(value).tolist())
+    number = float(value)
+    return number if np.isfinite(number) else None

@@ -1,0 +1,72 @@
+"""Where to start: named points in the space of overlaps, each in the basin of one mechanism.
+
+A start is what weights Q of that kind would have: `semantic`, Q = Q* spread over the student's columns; `positional`,
+Q along the positional encodings; `uninformed`, Q random. Each has a little noise, so that no overlap is degenerate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..scenario.scenario import Scenario
+from .overlaps import Overlaps
+
+NAMES = ("semantic", "positional", "uninformed")
+NOISE = 0.1  # variance of the noise, in units of the signal's
+ALONG_POSITIONS = 0.3  # size of positional weights: fields of this order
+
+
+def start(scenario: Scenario, name: str) -> Overlaps:
+    """The overlaps of a named start."""
+    make = {"semantic": _semantic, "positional": _positional, "uninformed": _uninformed}
+    if name not in make:
+        raise ValueError(f"start: expected one of {', '.join(NAMES)}, or overlaps; got {name!r}")
+    q, m, theta = make[name](scenario)
+    law = scenario.law
+    # A response between the one of no data, γ/λ, and the one of many.
+    curvature = scenario.ridge + 0.1 * scenario.sample_ratio * law.mean_gamma
+    V = (law.mean_gamma / curvature)[:, None, None] * np.eye(scenario.student.rank)
+    return Overlaps(q, V, m, theta)
+
+
+def mechanism(overlaps: Overlaps, rho: np.ndarray) -> str:
+    """Which mechanism overlaps show: m ≠ 0 is positional, θ ≠ 0 semantic, both mixed, none uninformed."""
+    q = max(float(np.abs(overlaps.q).max()), 1e-300)
+    positional = float(np.abs(overlaps.m).max()) > 1e-4 * np.sqrt(q)
+    semantic = float(np.abs(overlaps.theta).max()) > 1e-4 * np.sqrt(q * float(np.abs(rho).max()))
+    return {(True, True): "mixed", (True, False): "positional", (False, True): "semantic"}.get(
+        (positional, semantic), "uninformed"
+    )
+
+
+def _semantic(scenario: Scenario):
+    rho, spread = scenario.law.rho, np.asarray(scenario.student.spread)
+    columns = min(len(spread), scenario.teacher.rank)
+    E = np.vstack([spread[:columns], np.zeros((scenario.teacher.rank - columns, scenario.student.rank))])
+    q = np.einsum("ta,ltu,ub->lab", E, rho, E) + NOISE * _level(rho) * np.eye(scenario.student.rank)
+    return q, np.zeros((scenario.length, scenario.student.rank)), np.einsum("ta,ltu->lau", E, rho)
+
+
+def _positional(scenario: Scenario):
+    law, spread = scenario.law, np.asarray(scenario.student.spread)
+    values, vectors = np.linalg.eigh(law.gram)
+    order = np.argsort(values)[::-1][: len(spread)]
+    kept = [k for k in order if values[k] > 1e-9 * max(values.max(), 1e-300)]
+    if not kept or values.max() <= 0:
+        raise ValueError("start: there is no positional start, since all positional encodings are zero")
+    along = np.sqrt(values[kept]) * vectors[:, kept]  # p_l · ê_k, ê_k the principal directions of the encodings
+    along = along * np.where(along[np.abs(along).argmax(0), range(len(kept))] < 0, -1, 1)
+    E = spread[: len(kept)]
+    m = ALONG_POSITIONS * along @ E
+    level = law.mean_gamma[:, None, None] * ALONG_POSITIONS**2
+    q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
+    return q, m, np.zeros((scenario.length, *scenario.ranks))
+
+
+def _uninformed(scenario: Scenario):
+    q = 0.3 * _level(scenario.law.rho) * np.eye(scenario.student.rank)
+    return q, np.zeros((scenario.length, scenario.student.rank)), np.zeros((scenario.length, *scenario.ranks))
+
+
+def _level(rho: np.ndarray) -> np.ndarray:
+    return (np.trace(rho, axis1=1, axis2=2) / rho.shape[1])[:, None, None]
