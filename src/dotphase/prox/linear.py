@@ -14,18 +14,19 @@ def eliminate(matrix, right):
 
     **Arguments**: `matrix` A, (D, D, …); `right` B, (D, K, …). **Returns** X, (D, K, …), and the least pivot, (…).
     """
-    size = matrix.shape[0]
-    rows = [jnp.concatenate([matrix[i], right[i]]) for i in range(size)]
-    pivots = []
+    size, width = matrix.shape[0], matrix.shape[0] + right.shape[1]
+    # Entries as separate arrays: nothing is sliced or copied between the steps.
+    rows = [[*matrix[i], *right[i]] for i in range(size)]
+    least = None
     for k in range(size):
         pivot = rows[k][k]
-        pivots.append(pivot)
-        safe = jnp.where(pivot == 0, 1.0, pivot)
-        rows[k] = rows[k] / safe
+        least = pivot if least is None else jnp.minimum(least, pivot)
+        inverse = 1 / jnp.where(pivot == 0, 1.0, pivot)
+        for j in range(k + 1, width):
+            rows[k][j] = rows[k][j] * inverse
         for i in range(size):
             if i != k:
-                rows[i] = rows[i] - rows[i][k] * rows[k]
-    least = pivots[0]
-    for pivot in pivots[1:]:
-        least = jnp.minimum(least, pivot)
-    return jnp.stack([row[size:] for row in rows]), least
+                factor = rows[i][k]
+                for j in range(k + 1, width):
+                    rows[i][j] = rows[i][j] - factor * rows[k][j]
+    return jnp.stack([jnp.stack(row[size:]) for row in rows]), least

@@ -16,8 +16,7 @@ from ..scenario.attention import Form
 from .loss import Problem
 from .minimiser import descend
 
-FIRST_STEPS, MORE_STEPS = 5, 14  # most starts are back at the known minimum after the first few
-OPEN_SHARE = 2  # one sample in so many is followed further, those farthest from the known minimum first
+FIRST_STEPS, MORE_STEPS = 7, 16  # most descents are at rest after the first few steps; the others get more
 DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
 
 
@@ -37,35 +36,33 @@ class Minima(NamedTuple):
     several: jax.Array
 
 
-def search(student: Form, problem: Problem, known, guesses, rivals: int) -> Minima:
-    """Descend from `known`, (L, r_s, N), then from w/10, −w and each of `guesses`, (G, L, r_s, N).
-
-    Keeps the lowest minimum and, for the `rivals` samples where the second lowest is closest in energy, that one too.
-    """
+def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
+    """Descend from w, w/10, −w and each of `guesses`, (G, L, r_s, N); keep the lowest minimum of every sample and, for
+    the `rivals` samples where the second lowest is closest in energy, that one too."""
     w = problem.centre
-    first = descend(student, problem, known)
-    starts = jnp.concatenate([jnp.stack([0.1 * w, -w]), guesses])
-    apart = lambda a, b: jnp.abs(a - b).max((0, 1)) > DISTINCT * (1 + jnp.abs(b).max((0, 1)))  # noqa: E731
+    count = w.shape[-1]
+    starts = jnp.concatenate([guesses, jnp.stack([w, 0.1 * w, -w])])
+    first = jax.lax.map(lambda start: descend(student, problem, start, FIRST_STEPS), starts)
 
-    def other_minimum(start):
-        near = descend(student, problem, start, FIRST_STEPS)
-        distance = jnp.abs(near.z - first.z).max((0, 1))
-        _, chosen = jax.lax.top_k(distance, max(distance.shape[0] // OPEN_SHARE, rivals))
-        part = problem._replace(target=problem.target[..., chosen], centre=problem.centre[..., chosen])
-        found = descend(student, part, near.z[..., chosen], MORE_STEPS)
-        new = found.settled & apart(found.z, first.z[..., chosen])
-        energy = jnp.full(distance.shape, jnp.inf).at[chosen].set(jnp.where(new, found.energy, jnp.inf))
-        return first.z.at[..., chosen].set(found.z), energy
+    # All descents in one row, (start, sample); as many as there are samples may go on, those not at rest first.
+    row = jnp.moveaxis(first.z, 0, -2).reshape(*w.shape[:2], -1)
+    _, chosen = jax.lax.top_k((~first.settled).reshape(-1).astype(jnp.int32), count)
+    sample = chosen % count
+    part = problem._replace(target=problem.target[..., sample], centre=problem.centre[..., sample])
+    more = descend(student, part, row[..., chosen], MORE_STEPS)
+    z = jnp.moveaxis(row.at[..., chosen].set(more.z).reshape(*w.shape[:2], -1, count), -2, 0)
+    energy = first.energy.reshape(-1).at[chosen].set(more.energy).reshape(-1, count)
+    settled = first.settled.reshape(-1).at[chosen].set(more.settled).reshape(-1, count)
+    return _lowest_two(z, energy, settled, rivals)
 
-    z, energy = jax.lax.map(other_minimum, starts)
-    z = jnp.concatenate([first.z[None], z])
-    energy = jnp.concatenate([first.energy[None], energy])
+
+def _lowest_two(z, energy, settled, rivals: int) -> Minima:
     pick = lambda index: jnp.take_along_axis(z, index[None, None, None], 0)[0]  # noqa: E731
-    lowest = jnp.argmin(energy, axis=0)
-    best = pick(lowest)
-    elsewhere = jnp.where(jax.vmap(apart, (0, None))(z, best), energy, jnp.inf)
-    second = jnp.argmin(elsewhere, axis=0)
+    best = pick(jnp.argmin(energy, axis=0))
+    apart = jnp.abs(z - best).max((1, 2)) > DISTINCT * (1 + jnp.abs(best).max((0, 1)))
+    elsewhere = jnp.where(apart & settled, energy, jnp.inf)
     gap = elsewhere.min(0) - energy.min(0)
     _, rival_of = jax.lax.top_k(-gap, rivals)
-    rival = jnp.where(jnp.isfinite(gap), pick(second), best)[..., rival_of]
+    second = pick(jnp.argmin(elsewhere, axis=0))
+    rival = jnp.where(jnp.isfinite(gap), second, best)[..., rival_of]
     return Minima(best, rival, rival_of, gap[rival_of], jnp.isfinite(gap))

@@ -220,8 +220,8 @@ def _softmax_rows(scores):
     for row in scores:
         highest = stop_gradient(reduce(jnp.maximum, row))
         weights = [jnp.exp(score - highest) for score in row]
-        total = sum(weights)
-        matrix.append([weight / total for weight in weights])
+        share = 1 / sum(weights)
+        matrix.append([weight * share for weight in weights])
     return matrix
 
 

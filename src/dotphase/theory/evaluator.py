@@ -112,7 +112,7 @@ class Evaluator:
     def _known(self, x: np.ndarray) -> list:
         if self.minima is None:
             centres = compiled_centres(self.structure)
-            nobody = np.zeros(RIVALS, dtype=np.int64)
+            nobody = np.zeros(RIVALS, dtype=np.int32)  # the type a search gives, or it compiles twice
             starts = [centres(self.values, x, block) for block in self.ensemble.blocks]
             self.minima = [(w, w[..., nobody], nobody) for w in starts]
         return self.minima

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import solve_triangular
 
+from ..compilation import compiled
 from ..prox.linear import eliminate
 from ..prox.loss import Problem, energy, energy_gradient, mismatch, pull, sample_loss
 from ..prox.minimiser import descend
@@ -83,9 +84,9 @@ def compiled_search(structure: Structure, rivals: int):
         # The teacher's own fields, put where the student would have to reproduce them, are where good minima lie.
         columns = min(u.shape[1], spread.shape[0])
         seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
-        return search(structure.student, problem, known, jnp.stack([seen, -seen]), rivals)
+        return search(structure.student, problem, jnp.stack([known, seen, -seen]), rivals)
 
-    return jax.jit(run)
+    return compiled(run)
 
 
 @lru_cache(maxsize=64)
@@ -116,7 +117,7 @@ def compiled_evaluate(structure: Structure):
         unsettled = 1 - found.settled[:count].mean()
         return Evaluation(moments, slopes, after[..., :count], after[..., count:], gap, unsettled)
 
-    return jax.jit(run)
+    return compiled(run)
 
 
 def _with_rivals(problem: Problem, rival_of) -> Problem:
@@ -229,4 +230,4 @@ def compiled_input(structure: Structure):
         there = from_coordinates(results[0, :-2], rho, structure.student.rank)
         return results, jax.vmap(push)(directions, slopes), distance(here, there, rho)
 
-    return jax.jit(run)
+    return compiled(run)
