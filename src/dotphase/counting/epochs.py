@@ -1,8 +1,8 @@
 """Whole epochs as single compiled calls, for all seeds at once."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import jax
@@ -55,6 +55,7 @@ class Record(NamedTuple):
     validation_accuracy: Array | np.ndarray
 
 
+@partial(jax.jit, static_argnames="mechanism")
 def loss_and_accuracy(weights: Weights, tokens: Array, mechanism: Mechanism) -> tuple[Array, Array]:
     """Cross-entropy −⟨log p(c_i)⟩ and share of positions counted right, averaged over all positions."""
     counts = count_letters(tokens)
@@ -79,6 +80,7 @@ def shuffle_into_batches(tokens: Array, key: Array, batch: int) -> Array:
     return tokens[order].reshape(steps, batch, -1)
 
 
+@partial(jax.jit, static_argnames=("mechanism", "chunk"))
 def evaluate(weights: Weights, tokens: Array, mechanism: Mechanism, chunk: int = 1000) -> tuple[Array, Array]:
     """Loss and accuracy over all of `tokens`, a chunk at a time to stay small in memory."""
     whole = tokens.shape[0] // chunk * chunk
@@ -106,11 +108,18 @@ def epoch(
     return state, Record(losses.mean(), accuracies.mean(), loss, accuracy)
 
 
-@lru_cache(maxsize=32)
 def compiled_epoch(mechanism: Mechanism, recipe: Recipe) -> Callable[..., tuple[State, Record]]:
-    """`epoch` for all seeds at once: compiled(states, train, validation, keys), seeds on the first axes."""
+    """`epoch` for all seeds at once: compiled(states, train, validation, keys, number).
 
-    def one_seed(state, train, validation, key):
-        return epoch(state, train, validation, key, mechanism, recipe)
+    Seeds are on the first axes; the order of the `number`-th epoch is drawn from (key, number) alone.
+    """
+    # How many epochs there will be does not matter to one of them: do not compile again for that.
+    return _compiled_epoch(mechanism, replace(recipe, epochs=1))
 
-    return jax.jit(jax.vmap(one_seed))
+
+@lru_cache(maxsize=32)
+def _compiled_epoch(mechanism, recipe):
+    def one_seed(state, train, validation, key, number):
+        return epoch(state, train, validation, jax.random.fold_in(key, number), mechanism, recipe)
+
+    return jax.jit(jax.vmap(one_seed, in_axes=(0, 0, 0, 0, None)))

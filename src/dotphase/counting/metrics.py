@@ -17,12 +17,12 @@ which is ½ for attention that does not know the letters, and 1 for attention to
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
 from dotphase.counting.transformer import Mechanism, Weights, attention
 
 BLOCKS = 20
+ROUNDING = np.finfo(np.float32).eps ** 2  # a relative variance below this is rounding of the attention
 DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
 
 
@@ -96,7 +96,7 @@ def separation(a: Estimate, b: Estimate) -> float:
 
 def _sum_block(weights, tokens, mechanism, letters):
     # Double precision from here on: the shares are differences of large sums.
-    A = np.asarray(jax.jit(attention, static_argnums=2)(weights, tokens, mechanism), np.float64)
+    A = np.asarray(attention(weights, tokens, mechanism), np.float64)
     onehot = np.eye(letters)[tokens]
     histogram = onehot.sum(axis=1)
     to_letters = np.einsum("nij,njb->nib", A, onehot)
@@ -111,10 +111,13 @@ def _sum_block(weights, tokens, mechanism, letters):
 
 def _share(sums, group_sums, group_numbers):
     """Var_k(E[A | k]) / Var(A) from the sums and sizes of the groups k."""
-    total, number = group_sums.sum(), group_numbers.sum()
+    number = group_numbers.sum()
+    square_of_mean = group_sums.sum() ** 2 / number
+    variance = sums.squares - square_of_mean
+    if variance < ROUNDING * square_of_mean:
+        return 0.0  # uniform attention: there is nothing to explain
     seen = group_numbers > 0
-    explained = (group_sums[seen] ** 2 / group_numbers[seen]).sum() - total**2 / number
-    return explained / (sums.squares - total**2 / number)
+    return ((group_sums[seen] ** 2 / group_numbers[seen]).sum() - square_of_mean) / variance
 
 
 def _position_share(sums):

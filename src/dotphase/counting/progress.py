@@ -11,7 +11,10 @@ from dotphase.counting.runs import Run
 
 @contextmanager
 def epoch_bar(title: str, epochs: int) -> Iterator[Callable[[Run], None]]:
-    """Show a bar on the standard error while the block runs; yields the `on_epoch` that moves it."""
+    """Show a bar on the standard error while the block runs; yields the `on_epoch` that moves it.
+
+    The bar appears at the first call, so that a run that is refused prints its refusal only.
+    """
     columns = (
         TextColumn(title),
         BarColumn(bar_width=30),
@@ -19,9 +22,17 @@ def epoch_bar(title: str, epochs: int) -> Iterator[Callable[[Run], None]]:
         TextColumn("{task.fields[reached]}"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task(title, total=epochs, reached="compiling")
-        yield lambda run: progress.update(bar, completed=run.epochs_done, reached=_reached(run))
+    progress = Progress(*columns, console=Console(stderr=True))
+    bar = progress.add_task(title, total=epochs, reached="")
+
+    def on_epoch(run: Run) -> None:
+        progress.start()
+        progress.update(bar, completed=run.epochs_done, reached=_reached(run))
+
+    try:
+        yield on_epoch
+    finally:
+        progress.stop()
 
 
 def _reached(run: Run) -> str:

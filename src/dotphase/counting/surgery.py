@@ -7,6 +7,7 @@ that all mechanisms share.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.flatten_util import ravel_pytree
 
 from dotphase.counting.epochs import Recipe, evaluate
 from dotphase.counting.metrics import Scores, measure
@@ -45,13 +47,11 @@ class Recovery(NamedTuple):
         return self.distance_moved / self.distance_travelled
 
 
+@partial(jax.jit, static_argnames="mechanism")
 def operate(weights: Weights, mechanism: Mechanism, key: Array, noise: float) -> Weights:
     """Fold the restriction into one seed's weights, and add noise·N(0, 1) to every one of them."""
-    leaves, structure = jax.tree.flatten(fold(weights, mechanism))
-    keys = jax.random.split(key, len(leaves))
-    shakes = [jax.random.normal(k, leaf.shape, jnp.float32) for k, leaf in zip(keys, leaves, strict=True)]
-    shaken = [leaf + noise * shake for leaf, shake in zip(leaves, shakes, strict=True)]
-    return jax.tree.unflatten(structure, shaken)
+    flat, unflatten = ravel_pytree(fold(weights, mechanism))
+    return unflatten(flat + noise * jax.random.normal(key, flat.shape, jnp.float32))
 
 
 def surgery_of(experiment: Experiment, recipe: Recipe = AFTERCARE, noise: float = 1e-3) -> Experiment:
@@ -114,7 +114,7 @@ def _recovery(seed, before, after, mechanism, tokens) -> Recovery:
 
 
 def _accuracy(weights, tokens, mechanism):
-    return float(jax.jit(evaluate, static_argnums=2)(weights, tokens, mechanism)[1])
+    return float(evaluate(weights, tokens, mechanism)[1])
 
 
 def _total_variation(A, B):

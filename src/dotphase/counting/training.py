@@ -87,9 +87,8 @@ def _unstarted(initial: Weights, experiment: Experiment) -> Run:
 
 def _next_epoch(run: Run, data: Data) -> Run:
     experiment = run.experiment
-    orders = streams(experiment.seeds, ORDER)
-    keys = jax.vmap(lambda key: jax.random.fold_in(key, run.epochs_done))(orders)
     advance = compiled_epoch(experiment.mechanism, experiment.recipe)
-    state, record = jax.block_until_ready(advance(run.state, *data, keys))
+    keys = streams(experiment.seeds, ORDER)
+    state, record = jax.block_until_ready(advance(run.state, *data, keys, run.epochs_done))
     history = Record(*(np.column_stack([h, r]) for h, r in zip(run.history, record, strict=True)))
     return run._replace(state=state, history=history)

@@ -11,6 +11,7 @@ in the second; the *semantic* model scores the first half only, the *positional*
 model is a free model with some weights at zero, and all three live in one landscape.
 """
 
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 import jax
@@ -40,6 +41,7 @@ class Weights(NamedTuple):
     b_out: Array  # (L+1,)
 
 
+@partial(jax.jit, static_argnames=("task", "width", "hidden"))
 def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int = 128) -> Weights:
     """Random weights: embeddings N(0, 1), matrices uniform in ±1/√rows, biases 0, LayerNorm the identity."""
     if width % 2:
@@ -88,6 +90,7 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
     )
 
 
+@partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The attention probabilities A (..., L, L) of `tokens` (..., L); row i says where position i looks.
 
@@ -106,6 +109,7 @@ def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism
     return jax.nn.softmax(scores, axis=-1)
 
 
+@partial(jax.jit, static_argnames="mechanism")
 def logits(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The logits (..., L, L+1) of the counts 0..L at every position of `tokens` (..., L)."""
     weights = fold(weights, mechanism)
