@@ -17,6 +17,7 @@ class Curvature:
     - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, the error of the eigenvalue.
     - `directions`: the eigenvectors, (k, d, r_s).
     - `gradient_norm`: ‖∇F‖ ‖Q‖/F there: a verdict means something only where it is small.
+    - `slack`: ‖∇F‖/‖Q‖, how far from zero a direction that is flat by symmetry may appear, ∇F not being exactly zero.
     - `products`: how many products with the Hessian it took.
     """
 
@@ -24,6 +25,7 @@ class Curvature:
     residuals: np.ndarray
     directions: np.ndarray
     gradient_norm: float
+    slack: float
     products: int
 
     @property
@@ -34,7 +36,7 @@ class Curvature:
         """
         if self.gradient_norm > 1e-4:
             return "not stationary"
-        error = 3 * self.residuals[0] + 1e-9 * np.abs(self.eigenvalues).max()
+        error = 3 * (self.residuals[0] + self.slack)
         if self.eigenvalues[0] > error:
             return "minimum"
         return "saddle" if self.eigenvalues[0] < -error else "flat"
@@ -57,7 +59,8 @@ def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3,
     residuals = np.array([np.linalg.norm(flat @ v - h * v) for h, v in zip(values, vectors.T, strict=True)])
     value, gradient = objective(weights)
     norm = objective.relative_gradient(weights, value, gradient)
-    return Curvature(values, residuals, vectors.T.reshape(count, *weights.shape), norm, product.calls)
+    slack = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(weights)))
+    return Curvature(values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, product.calls)
 
 
 class counted:

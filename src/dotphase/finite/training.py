@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -22,6 +22,7 @@ from .starts import Start, name_of, start_weights
 from .statistics import Mean, over_seeds
 from .test_error import exact_test_error
 
+SINGLE_TOLERANCE = 1e-4
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 
@@ -154,7 +155,7 @@ def train(
 
         train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error
     """
-    method = as_optimiser(optimiser)
+    method = as_optimiser(optimiser, precision)
     seeds = as_seeds(seeds)
     begin = perf_counter()
     runs = []
@@ -197,12 +198,14 @@ class _Recorder:
         return Trajectory(np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True))))
 
 
-def as_optimiser(optimiser: str | Optimiser) -> Optimiser:
+def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:
+    """A named optimiser with its defaults; on single-precision data it stops where rounding hides the gradient."""
     if not isinstance(optimiser, str):
         return optimiser
     if optimiser not in OPTIMISERS:
         raise ValueError(f"optimiser: expected one of {', '.join(OPTIMISERS)}, got {optimiser!r}")
-    return OPTIMISERS[optimiser]()
+    method = OPTIMISERS[optimiser]()
+    return method if precision == "float64" else replace(method, tolerance=SINGLE_TOLERANCE)
 
 
 def as_seeds(seeds: int | Iterable[int]) -> list[int]:

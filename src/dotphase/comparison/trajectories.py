@@ -1,0 +1,156 @@
+"""Message passing next to state evolution, from the same start, iterate by iterate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..finite.gamp import Gamp
+from ..finite.instance import Instance
+from ..finite.objective import Objective
+from ..finite.overlaps import overlaps as finite_overlaps
+from ..finite.sampling import sample
+from ..finite.statistics import Mean, over_seeds
+from ..finite.training import as_seeds
+from ..gaussian import Rule, Sobol
+from ..precision import in_double
+from ..scenario import Scenario
+from ..scenario.symmetry import symmetries
+from ..theory.evaluator import Evaluator
+from ..theory.nodes import stabiliser
+from ..theory.overlaps import Overlaps, from_coordinates, to_coordinates
+
+
+@dataclass(frozen=True)
+class NoisyStart:
+    """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first encoding, and noise.
+
+    **Arguments**: `semantic` a; `positional` b, (r_s,) or a number; `noise` c; `response` V, the same for all tokens.
+    """
+
+    semantic: float = 0.5
+    positional: float = 0.2
+    noise: float = 0.5
+    response: float = 1.0
+
+    def weights(self, instance: Instance) -> np.ndarray:
+        """The weights of one instance, (d, r_s)."""
+        student = instance.scenario.student
+        noise = self.noise * instance.random("start").standard_normal((instance.dimension, student.rank))
+        along = np.sqrt(instance.dimension) * instance.positions[0]
+        return instance.teacher_weights @ self._columns(instance.scenario) + self.positional * along[:, None] + noise
+
+    def overlaps(self, scenario: Scenario) -> Overlaps:
+        """What those weights have as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ = I)."""
+        if scenario.teacher_weights is not None:
+            raise ValueError("teacher_weights: state evolution from a noisy start is for teachers of random weights")
+        r_s, E = scenario.student.rank, self._columns(scenario)
+        share, gamma, tau = _table(scenario)
+        ones = np.ones((r_s, r_s))
+        both = np.einsum("k,kl,kab->lab", share, gamma, _second_moment(tau[:, 0], E, self, ones))
+        m = self.positional * np.einsum("k,kl,k->l", share, tau, tau[:, 0])[:, None] * np.ones(r_s)
+        theta = (share @ gamma)[:, None, None] * E.T
+        V = np.broadcast_to(self.response * np.eye(r_s), both.shape)
+        return Overlaps(both, np.array(V), m, theta)
+
+    def _columns(self, scenario: Scenario) -> np.ndarray:
+        spread = np.asarray(scenario.student.spread)
+        E = np.zeros((scenario.teacher.rank, scenario.student.rank))
+        kept = min(len(spread), scenario.teacher.rank)
+        E[:kept] = self.semantic * spread[:kept]
+        return E
+
+
+def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    from ..scenario.law import table_of
+
+    share, gamma, tau, _ = table_of(scenario.tokens, scenario.positions, None)
+    return share, gamma, tau
+
+
+def _second_moment(first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np.ndarray) -> np.ndarray:
+    # ⟨Q_i Q_iᵀ⟩ along each kind of direction: teacher, noise and encoding are independent.
+    within = E.T @ E + start.noise**2 * np.eye(len(ones))
+    return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
+
+
+@in_double
+def state_evolution(scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
+    """The undamped iterates of the theory's map from given overlaps, the start first."""
+    evaluator = Evaluator(scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start))
+    rho, rank = scenario.law.rho, scenario.student.rank
+    x = np.asarray(to_coordinates(start, rho))
+    iterates = [start]
+    for _ in range(steps):
+        evaluator.search(x)
+        x = x + evaluator.basis.T @ evaluator(x).change
+        iterates.append(Overlaps(*map(np.asarray, from_coordinates(x, rho, rank))))
+    return iterates
+
+
+def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, seed: int) -> list[Overlaps]:
+    """The undamped iterates of message passing on one sample, as overlaps, the start first."""
+    instance = Instance(scenario, d, seed)
+    method = Gamp(Objective(sample(instance)))
+    state = method.first(start.weights(instance), start.response)
+    iterates = []
+    for step in range(steps + 1):
+        found = finite_overlaps(instance, state.weights)
+        iterates.append(Overlaps(found.q, state.response, found.m, found.theta))
+        if step < steps:
+            state, _ = method.step(state)
+    return iterates
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps flattened, (k, F).
+
+    - `labels`: which overlap each of the F columns is.
+    - `theory`: (k, F);  `passed`: (seeds, k, F).
+    """
+
+    dimension: int
+    labels: tuple[str, ...]
+    theory: np.ndarray
+    passed: np.ndarray
+
+    @property
+    def mean(self) -> Mean:
+        return over_seeds(list(self.passed))
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither moves."""
+        mean = self.mean
+        gap = mean.mean - self.theory
+        return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.sem, 1e-300), 0.0)
+
+
+def follow(
+    scenario: Scenario, d: int, seeds: int | Iterable[int], start: NoisyStart, steps: int = 3, rule: Rule | None = None
+) -> Trajectories:
+    """Both algorithms from the same noisy start: `steps` undamped iterations each.
+
+    **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
+    """
+    theory = [_flat(o) for o in state_evolution(scenario, start.overlaps(scenario), steps, rule)]
+    passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
+    return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))
+
+
+def _flat(overlaps: Overlaps) -> np.ndarray:
+    rows, columns = np.tril_indices(overlaps.q.shape[1])
+    parts = (overlaps.q[:, rows, columns], overlaps.V[:, rows, columns], overlaps.m, overlaps.theta)
+    return np.concatenate([np.ravel(part) for part in parts])
+
+
+def _labels(scenario: Scenario) -> tuple[str, ...]:
+    length, (r_s, r_t) = scenario.length, scenario.ranks
+    rows, columns = np.tril_indices(r_s)
+    square = [f"{a + 1}{b + 1}" if r_s > 1 else "" for a, b in zip(rows, columns, strict=True)]
+    sizes = {"q": square, "V": square, "m": [f"{a + 1}" if r_s > 1 else "" for a in range(r_s)]}
+    sizes["θ"] = [f"{a + 1}{t + 1}" if r_s * r_t > 1 else "" for a in range(r_s) for t in range(r_t)]
+    return tuple(f"{name}_{l + 1}{('^' + i) if i else ''}" for name, inner in sizes.items() for l in range(length) for i in inner)

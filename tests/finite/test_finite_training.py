@@ -1,0 +1,118 @@
+import json
+
+import numpy as np
+import pytest
+from finite_scenarios import uneven
+
+from dotphase.finite import Instance, Random, overlaps, over_seeds, start_weights, train
+from dotphase.scenario import no_positions, paper, softmax_attention
+
+
+def test_the_answer_is_averages_over_seeds_with_errors():
+    found = train(paper(alpha=1.5), 80, "semantic", seeds=4)
+    errors = [run.test_error.value for run in found.runs]
+    assert found.test_error.mean == pytest.approx(np.mean(errors))
+    assert found.test_error.sem == pytest.approx(np.std(errors, ddof=1) / 2)
+    assert found.m.mean == pytest.approx(np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs]))
+    assert found.theta.mean == pytest.approx(np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs]))
+    assert found.outcomes == {"converged": 4}
+
+
+def test_the_answer_survives_json():
+    plain = json.loads(json.dumps(train(uneven(), 40, seeds=2).as_json(), allow_nan=False))
+    for name in ("test_error", "train_loss", "m", "theta", "q"):
+        assert set(plain[name]) == {"mean", "sem"}
+        assert plain[name]["mean"] > 0
+    assert plain["outcome"] == {"converged": 2}
+    assert len(plain["per_token"]["m"]["mean"]) == 3
+
+
+def test_one_seed_has_no_error_bar_rather_than_a_wrong_one():
+    found = train(paper(), 40, seeds=1)
+    assert found.test_error.sem is None
+    assert found.as_json()["test_error"]["sem"] is None
+    assert over_seeds([None, None]).mean is None
+    assert over_seeds([1.0, None, 3.0]).count == 2
+
+
+def test_seeds_may_be_named_and_are_independent_of_their_company():
+    alone, together = train(paper(), 40, seeds=[5]), train(paper(), 40, seeds=[3, 5])
+    assert alone.runs[0].test_error == together.runs[1].test_error
+
+
+def test_trajectories_go_down_from_the_start_to_the_end():
+    found = train(paper(), 60, "semantic", "lbfgs", seeds=1, record=1)
+    run = found.runs[0]
+    path = run.trajectory
+    assert len(path.step) == run.steps + 1
+    assert (np.diff(path.loss) <= 1e-12).all()
+    assert path.loss[-1] == pytest.approx(run.train_loss)
+    np.testing.assert_allclose(path.overlaps.theta[-1], run.overlaps.theta)
+    first = overlaps(Instance(paper(), 60, 0), start_weights(Instance(paper(), 60, 0), "semantic"))
+    np.testing.assert_allclose(path.overlaps.q[0], first.q)
+
+
+def test_single_precision_data_give_the_same_minimum_nearly():
+    single, double = (train(paper(), 100, seeds=1, precision=p) for p in ("float32", "float64"))
+    assert single.outcomes == double.outcomes == {"converged": 1}
+    assert single.train_loss.mean == pytest.approx(double.train_loss.mean, rel=1e-5)
+
+
+def test_overlaps_are_what_they_say():
+    instance = Instance(uneven(), 30, 2)
+    weights = np.random.default_rng(0).standard_normal((30, 2))
+    found = overlaps(instance, weights)
+    for l in range(3):
+        Sigma = np.diag(instance.gamma[l])
+        np.testing.assert_allclose(found.q[l], weights.T @ Sigma @ weights / 30)
+        np.testing.assert_allclose(found.theta[l], weights.T @ Sigma @ instance.teacher_weights / 30)
+        np.testing.assert_allclose(found.m[l], weights.T @ instance.positions[l] / np.sqrt(30))
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((2, 2)))[0]
+    for name, size in overlaps(instance, weights @ turn).sizes.items():
+        np.testing.assert_allclose(size, found.sizes[name])
+
+
+def test_named_starts():
+    instance = Instance(paper(), 50, 1)
+    np.testing.assert_array_equal(start_weights(instance, "semantic"), instance.teacher_weights)
+    np.testing.assert_allclose(start_weights(instance, "positional"), np.full((50, 1), 1 / np.sqrt(50)))
+    small, large = start_weights(instance, "random"), start_weights(instance, Random(1.0))
+    np.testing.assert_allclose(10 * small, large)
+    wide = Instance(paper(student_rank=2), 50, 1)
+    first, second = start_weights(wide, "semantic").T
+    np.testing.assert_array_equal(first, wide.teacher_weights[:, 0])
+    assert 0.05 < second.std() < 0.2
+    untied = Instance(uneven(softmax_attention(1, tied=False)), 50, 1)
+    query, key = start_weights(untied, "semantic").T
+    np.testing.assert_array_equal(query, key)
+
+
+def test_a_wider_student_does_at_least_as_well_in_training():
+    narrow, wide = (train(paper(alpha=1.0, student_rank=r), 100, "semantic", seeds=1) for r in (1, 2))
+    assert wide.train_loss.mean < narrow.train_loss.mean - 1e-7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"start": np.zeros((40, 3))}, r"shape \(40, 1\), got \(40, 3\)"),
+        ({"start": "sematic"}, "start: expected semantic"),
+        ({"start": np.full((40, 1), np.nan)}, "finite"),
+        ({"optimiser": "newton"}, "optimiser: expected one of"),
+        ({"seeds": 0}, "seeds: at least one"),
+        ({"precision": "int8"}, "precision"),
+    ],
+)
+def test_bad_input_is_one_clear_error(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        train(paper(), 40, **arguments)
+
+
+def test_no_positional_start_without_positions():
+    with pytest.raises(ValueError, match="no encodings"):
+        train(paper().vary(positions=no_positions(2)), 40, "positional")
+
+
+def test_random_scale_must_be_positive():
+    with pytest.raises(ValueError, match="scale"):
+        Random(0.0)
