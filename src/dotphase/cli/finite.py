@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import Alpha, File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, scenario_from
+
 if TYPE_CHECKING:
     from dotphase.finite import LinearFits, Runs
     from dotphase.scenario import Scenario
 
-Alpha = Annotated[float | None, typer.Option("--alpha", help="α = n/d. [default: 2]")]
-Omega = Annotated[float | None, typer.Option("--omega", help="ω, from semantic (0) to positional (1). [default: 0.3]")]
-Sigma = Annotated[float | None, typer.Option("--sigma", help="σ, the tokens' deviation. [default: 0.5]")]
-Ridge = Annotated[float | None, typer.Option("--lambda", help="λ, the ridge. [default: 0.01]")]
-Positional = Annotated[str | None, typer.Option("--positional", help="A: standard or alternative. [default: standard]")]
-File = Annotated[Path | None, typer.Option("--scenario", help="A scenario file; the options above vary it.")]
 Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
 def train(
@@ -60,7 +53,7 @@ def gamp(
     start: Start = "semantic",
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
-    iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 400,
+    iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
@@ -91,7 +84,7 @@ def compare(
 
         task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
         if picture is not None:
-            check_picture(picture)
+            _check_picture(picture)
         found = run(task, d, seeds, progress=True)
         typer.echo(json.dumps(found.as_json(), indent=2) if as_json else str(found))
         if picture is not None:
@@ -106,34 +99,7 @@ def finite_baseline(scenario: Scenario, d: int, seeds: int = 8, progress: bool =
     return fit_linear(scenario, d, seeds, progress=progress)
 
 
-def scenario_from(file: Path | None, alpha, omega, sigma, ridge, positional: str | None) -> Scenario:
-    """The scenario the options describe: the paper's task, or a file, with the given numbers changed."""
-    from dotphase.scenario import paper, read_scenario
-    from dotphase.scenario.presets import POSITIONAL
-
-    if positional is not None and positional not in POSITIONAL:
-        raise ValueError(f"--positional: expected one of {', '.join(POSITIONAL)}, got {positional!r}")
-    base = paper() if file is None else read_scenario(file)
-    given = {"alpha": alpha, "omega": omega, "sigma": sigma, "lambda": ridge}
-    if positional is not None:
-        given["positional"] = POSITIONAL[positional]
-    return base.vary(**{name: value for name, value in given.items() if value is not None})
-
-
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Bad input is one line on the error stream and exit code 2; an interruption is one line and code 130."""
-    try:
-        yield
-    except ValueError as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
-
-
-def check_picture(path: Path) -> None:
+def _check_picture(path: Path) -> None:
     """Refuse what cannot be drawn before anything is computed."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}")

@@ -36,7 +36,7 @@ def draw_comparison(comparison: Comparison, path: str | Path) -> None:
         axis.set_xticks(range(len(starts)), starts)
         axis.set_xlim(-0.5, len(starts) - 0.5)
         axis.set_title(LABELS[name], fontsize=11)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # a theory of exactly zero stays visible
     _legend(figure, ["theory", "message passing", "training"])
     seeds = len(next(iter(comparison.trained.values())).runs)
     alpha = comparison.scenario.sample_ratio

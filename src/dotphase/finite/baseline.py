@@ -43,6 +43,10 @@ class LinearFits:
     def matrix(self) -> Mean:
         return over_seeds(list(self.matrices))
 
+    def __str__(self) -> str:
+        head = f"linear positional baseline, d = {self.dimension}, {len(self.matrices)} seeds, {self.seconds:.1f} s"
+        return f"{head}\n  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
+
     def as_json(self) -> dict[str, Any]:
         names = ("test_error", "train_loss", "matrix")
         return {

@@ -119,7 +119,7 @@ def gamp(
     seeds: int | Iterable[int] = 1,
     *,
     damping: float = 0.8,
-    iterations: int = 400,
+    iterations: int = 1000,
     searching: int = 60,
     tolerance: float = 1e-7,
     response: np.ndarray | float = 1.0,
