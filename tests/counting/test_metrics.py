@@ -60,7 +60,7 @@ def test_hand_made_mechanisms_are_recognised():
 
 
 def test_more_of_one_mechanism_is_seen_as_more_of_it():
-    """Positions on top of fixed letters lower the letter share; letters on top of fixed positions the other."""
+    """More positions on fixed letters lower the letter share, and the other way round."""
     positional = [measure(by_hand(1, p), TOKENS, "free").letter_share.value for p in (0, 1, 2)]
     semantic = [measure(by_hand(s, 1), TOKENS, "free") for s in (0, 1, 2)]
     assert np.all(np.diff(positional) < 0)
