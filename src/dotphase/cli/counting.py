@@ -139,9 +139,12 @@ def _print_run(directory, run, as_json):
         typer.echo(json.dumps({"directory": str(directory), **plain(summary)}, indent=2))
         return
     typer.echo(f"{directory}: {summary.mechanism}, {summary.epochs} epochs")
-    header = ["seed", "accuracy", "by positions", "by letters", "on equal letters", "verdict"]
-    rows = [[s.seed, f"{s.accuracy:.5f}", *_shares(s.scores), s.verdict] for s in summary.seeds]
-    mean = ["mean", f"{summary.accuracy}", *_shares(summary.scores), summary.scores.verdict]
+    header = ["seed", "accuracy", "settled", "by positions", "by letters", "on equal letters", "verdict"]
+    rows = [
+        [s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict]
+        for s in summary.seeds
+    ]
+    mean = ["mean", summary.accuracy, summary.settled, *_shares(summary.scores), summary.scores.verdict]
     _print_table([header, *rows, mean])
 
 

@@ -13,10 +13,15 @@ from dotphase.counting.transformer import Weights
 
 
 class SeedSummary(NamedTuple):
-    """One seed: its validation accuracy, what its attention says, and the verdict from that."""
+    """One seed: its validation accuracy, what its attention says, and the verdict from that.
+
+    At a constant learning rate the accuracy goes on jumping from epoch to epoch; `settled` is its mean over
+    the last tenth of the epochs, `accuracy` that of the weights as they are.
+    """
 
     seed: int
     accuracy: float
+    settled: float
     scores: Scores
     verdict: str
 
@@ -28,6 +33,7 @@ class Summary(NamedTuple):
     epochs: int
     seeds: list[SeedSummary]
     accuracy: Estimate
+    settled: Estimate
     scores: Scores
 
 
@@ -43,9 +49,10 @@ def summarise(run: Run) -> Summary:
     seeds = []
     for s, seed in enumerate(run.experiment.seeds):
         scores = measure(seed_weights(run, s), validation[s], mechanism)
-        seeds.append(SeedSummary(seed, _last_accuracy(run, s), scores, scores.verdict))
-    accuracy = mean([seed.accuracy for seed in seeds])
-    return Summary(mechanism, run.epochs_done, seeds, accuracy, over_seeds([seed.scores for seed in seeds]))
+        seeds.append(SeedSummary(seed, *_accuracies(run, s), scores, scores.verdict))
+    accuracy, settled = mean([seed.accuracy for seed in seeds]), mean([seed.settled for seed in seeds])
+    scores = over_seeds([seed.scores for seed in seeds])
+    return Summary(mechanism, run.epochs_done, seeds, accuracy, settled, scores)
 
 
 def mean(values) -> Estimate:
@@ -70,6 +77,8 @@ def _fields(answer):
     return {name: as_json(value) for name, value in answer._asdict().items()}
 
 
-def _last_accuracy(run: Run, s: int) -> float:
-    accuracies = run.history.validation_accuracy[s]
-    return float(accuracies[-1]) if len(accuracies) else float("nan")
+def _accuracies(run: Run, s: int) -> tuple[float, float]:
+    accuracies = np.asarray(run.history.validation_accuracy[s], np.float64)
+    if not len(accuracies):
+        return float("nan"), float("nan")
+    return float(accuracies[-1]), float(accuracies[-max(1, len(accuracies) // 10) :].mean())
