@@ -63,6 +63,11 @@ def test_interrupted_at_the_keyboard_and_resumed_likewise(machinery, uninterrupt
     assert (tmp_path / "checkpoint.npz").stat().st_mtime_ns == before
 
 
+def test_a_run_does_not_depend_on_double_precision(machinery, uninterrupted):
+    with jax.enable_x64(True):
+        assert_same_bits(train(machinery), uninterrupted)
+
+
 def test_seeds_are_different_experiments(uninterrupted):
     initial, final = uninterrupted.initial.W_E, uninterrupted.state.weights.W_E
     assert np.abs(initial[0] - initial[1]).max() > 0.1

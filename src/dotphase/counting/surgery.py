@@ -20,7 +20,7 @@ from jax.flatten_util import ravel_pytree
 from dotphase.counting.epochs import Recipe, evaluate
 from dotphase.counting.metrics import Scores, measure
 from dotphase.counting.runs import Experiment, Run, Surgery
-from dotphase.counting.training import NOISE, all_data, streams, train_from
+from dotphase.counting.training import NOISE, all_data, single_precision, streams, train_from
 from dotphase.counting.transformer import Mechanism, Weights, attention, fold
 
 AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
@@ -59,6 +59,7 @@ def surgery_of(experiment: Experiment, recipe: Recipe = AFTERCARE, noise: float 
     return replace(experiment, mechanism="free", recipe=recipe, surgery=Surgery(experiment.mechanism, noise))
 
 
+@single_precision
 def perform(
     run: Run,
     directory: str | Path | None = None,

@@ -1,7 +1,9 @@
 """Training a run, epoch by epoch, so that it can be stopped at any moment and taken up again."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,9 @@ from dotphase.counting.data import Data, make_data
 from dotphase.counting.epochs import Record, State, compiled_epoch
 from dotphase.counting.runs import Experiment, Run
 from dotphase.counting.transformer import Weights, initial_weights
+
+Arguments = ParamSpec("Arguments")
+Answer = TypeVar("Answer")
 
 # Every use of a seed has a random stream of its own.
 INITIALISATION, ORDER, NOISE = 0, 1, 2
@@ -27,6 +32,18 @@ def streams(seeds: tuple[int, ...], use: int) -> Array:
     return jnp.stack([stream(seed, use) for seed in seeds])
 
 
+def single_precision(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
+    """Run `function` with double precision off, so that a run does not depend on how the process is set."""
+
+    @wraps(function)
+    def in_single_precision(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:
+        with jax.enable_x64(False):
+            return function(*arguments, **options)
+
+    return in_single_precision
+
+
+@single_precision
 def train(
     experiment: Experiment,
     directory: str | Path | None = None,
@@ -41,6 +58,7 @@ def train(
     return train_from(initial, experiment, directory, on_epoch)
 
 
+@single_precision
 def train_from(
     initial: Weights,
     experiment: Experiment,
