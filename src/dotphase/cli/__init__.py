@@ -1,1 +1,10 @@
-"""TODO"""
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Entry point of `dotphase` and `python -m dotphase`."""
+    from .app import app
+
+    app(prog_name="dotphase")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from ..compilation import fenced
 from ..scenario.attention import Form
 from .linear import eliminate
 from .loss import Problem, energy_derivatives
@@ -45,12 +46,14 @@ def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS
     floor = jnp.abs(problem.precision).max() * 1e-3
     identity = jnp.eye(size)[:, :, None]
 
+    derivatives = lambda z: energy_derivatives(student, problem, z)  # noqa: E731
+
     def body(state: _State) -> _State:
         damped = state.hessian + state.damping * identity
-        step, pivot = eliminate(damped, state.gradient.reshape(size, 1, count))
+        step, pivot = fenced(eliminate, damped, state.gradient.reshape(size, 1, count))
         step = step.reshape(start.shape)
         trial = state.z - step
-        value, gradient, hessian = energy_derivatives(student, problem, trial)
+        value, gradient, hessian = fenced(derivatives, trial)
         slack = 1e-14 * (1.0 + jnp.abs(state.energy))
         accept = (pivot > 0) & (value <= state.energy + slack) & ~state.settled
         length_ = jnp.abs(step).max((0, 1))
@@ -70,7 +73,7 @@ def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS
         )
 
     unfinished = lambda state: (state.steps < most_steps) & ~state.settled.all()  # noqa: E731
-    value, gradient, hessian = energy_derivatives(student, problem, start)
+    value, gradient, hessian = derivatives(start)
     state = _State(start, value, gradient, hessian, jnp.zeros(count), jnp.zeros(count, bool), jnp.array(0))
     end = jax.lax.while_loop(unfinished, body, state)
     return Minimum(end.z, end.energy, end.hessian, end.settled)

@@ -14,7 +14,7 @@ from ..gaussian import Rule
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
 from .nodes import BLOCK, ensemble
-from .state_evolution import compiled_centres, compiled_evaluate, compiled_input, compiled_search
+from .state_evolution import compiled_centres, compiled_input, compiled_measure, compiled_search, compiled_settle
 
 RIVALS = BLOCK // 8
 BLUR = 0.1  # of the median gap between a minimum and its rival
@@ -60,13 +60,14 @@ class Evaluator:
 
     def search(self, x: np.ndarray, new_blur: bool = True) -> None:
         """Find the global minima at every node anew; `several` is then the share of nodes with more than one."""
-        known = self._known(x)
         run = compiled_search(self.structure, RIVALS)
+        known = self._known(x)
         found = [
-            run(self.values, self.spread, x, block, z)
-            for block, (z, _, _) in zip(self.ensemble.blocks, known, strict=True)
+            run(self.values, self.spread, x, block, np.asarray(z)[..., : block.xi.shape[-1]])
+            for block, (z, _) in zip(self.ensemble.blocks, known, strict=True)
         ]
-        self.minima = [(minima.z, minima.rival, minima.rival_of) for minima in found]
+        together = lambda minima: np.concatenate([minima.z, minima.rival], axis=-1)  # noqa: E731
+        self.minima = [(together(minima), np.asarray(minima.rival_of)) for minima in found]
         pool = self.rule.pool[:, None]
         self.several = sum(
             float((np.asarray(minima.several).reshape(block.weights.shape) * block.weights * pool).sum())
@@ -78,16 +79,17 @@ class Evaluator:
             self.blur = max(BLUR * float(np.median(gaps)), 1e-30) if len(gaps) else 1e-30
 
     def __call__(self, x: np.ndarray) -> Point:
-        known = self._known(x)
-        run = compiled_evaluate(self.structure)
+        settle, measure = compiled_settle(self.structure), compiled_measure(self.structure)
+        known, self.minima, self.unsettled = self._known(x), [], 0.0
         moments = slopes = np.zeros(())
-        self.minima, self.unsettled = [], 0.0
-        for block, (z, rival, rival_of) in zip(self.ensemble.blocks, known, strict=True):
-            out = run(self.values, x, self.directions, block, self.rule.pool, z, rival, rival_of, self.blur)
-            moments = moments + np.asarray(out.moments)
-            slopes = slopes + np.asarray(out.slopes)
-            self.unsettled += float(out.unsettled) / len(known)
-            self.minima.append((out.z, out.rival, rival_of))
+        for block, (z, rival_of) in zip(self.ensemble.blocks, known, strict=True):
+            rest = settle(self.values, x, block, z, rival_of)
+            out = measure(
+                self.values, x, self.directions, block, self.rule.pool, rest.z, rest.inverse, rival_of, self.blur
+            )
+            moments, slopes = moments + np.asarray(out.moments), slopes + np.asarray(out.slopes)
+            self.unsettled += float(rest.unsettled) / len(known)
+            self.minima.append((rest.z, rival_of))
         self.evaluations += 1
         return self._point(x, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
 
@@ -113,6 +115,6 @@ class Evaluator:
         if self.minima is None:
             centres = compiled_centres(self.structure)
             nobody = np.zeros(RIVALS, dtype=np.int32)  # the type a search gives, or it compiles twice
-            starts = [centres(self.values, x, block) for block in self.ensemble.blocks]
-            self.minima = [(w, w[..., nobody], nobody) for w in starts]
+            starts = [np.asarray(centres(self.values, x, block)) for block in self.ensemble.blocks]
+            self.minima = [(np.concatenate([w, w[..., nobody]], axis=-1), nobody) for w in starts]
         return self.minima

@@ -3,7 +3,7 @@
 Per token l: q_l = QᵀΣ_lQ/d, the response V_l, m_l = Qᵀp_l/√d and θ_l = QᵀΣ_lQ*/d. Coordinates of each token:
 
     C with q = C Cᵀ, its diagonal as logarithms;  the same for V;  m;  and φ for θ,
-    C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,
+    C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,   the coordinate being arsinh φ, entry by entry,
 
 so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ − θᵀq⁻¹θ is too.
 """
@@ -52,7 +52,7 @@ def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
     M = jnp.swapaxes(solve_triangular(root, jnp.swapaxes(scaled, 1, 2), lower=True), 1, 2)
     rest = jnp.linalg.cholesky(jnp.eye(M.shape[2]) - jnp.swapaxes(M, 1, 2) @ M)
     phi = jnp.swapaxes(solve_triangular(rest, jnp.swapaxes(M, 1, 2), lower=True), 1, 2)
-    parts = (_packed(C), _packed(jnp.linalg.cholesky(overlaps.V)), overlaps.m, phi)
+    parts = (_packed(C), _packed(jnp.linalg.cholesky(overlaps.V)), overlaps.m, jnp.arcsinh(phi))
     return jnp.concatenate([part.ravel() for part in parts])
 
 
@@ -110,4 +110,4 @@ def _split(x, length: int, r_s: int, r_t: int):
     C, V, m, phi = jnp.split(x, sizes)
     shape = (length, triangle)
     C, V = _unpacked(C.reshape(shape), r_s), _unpacked(V.reshape(shape), r_s)
-    return C, V, m.reshape(length, r_s), phi.reshape(length, r_s, r_t)
+    return C, V, m.reshape(length, r_s), jnp.sinh(phi).reshape(length, r_s, r_t)

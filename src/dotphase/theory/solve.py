@@ -67,11 +67,10 @@ def solve(
     overlaps, label = _begin(scenario, start)
     group = symmetries(scenario)
     kept = stabiliser(group, overlaps)
-    rho = scenario.law.rho
-    x = np.asarray(_to(overlaps, rho))
-    evaluations = 0
-    for stage, level in enumerate(_levels(rule)):
-        evaluator, trail = _on(scenario, level, group, kept, x, tolerance, most_evaluations, near=stage > 0)
+    evaluator, trail = _from_start(scenario, _levels(rule)[0], group, kept, overlaps, tolerance, most_evaluations)
+    evaluations, x = evaluator.evaluations, trail.point.x
+    for level in _levels(rule)[1:]:
+        evaluator, trail = _on(scenario, level, group, kept, x, tolerance, most_evaluations, near=True)
         evaluations += evaluator.evaluations
         x = trail.point.x
     while trail.converged and rtol is not None:
@@ -156,6 +155,24 @@ def _on(
 ) -> tuple[Evaluator, Trail]:
     evaluator = Evaluator(scenario, rule, group, kept)
     return evaluator, fixed_point(evaluator, x, tolerance, most, newton=near)
+
+
+def _from_start(
+    scenario: Scenario,
+    rule: Rule,
+    group: tuple[Symmetry, ...],
+    kept: tuple[Symmetry, ...],
+    overlaps: Overlaps,
+    tolerance: float,
+    most: int,
+) -> tuple[Evaluator, Trail]:
+    """Iterate from a start; where the map is not defined with its response V, with another."""
+    for factor in (1.0, 4.0, 0.2):
+        x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), scenario.law.rho))
+        evaluator, trail = _on(scenario, rule, group, kept, x, tolerance, most, near=False)
+        if trail.converged or evaluator.evaluations > 1:
+            break
+    return evaluator, trail
 
 
 def _finer(evaluator: Evaluator, point: Point, rtol: float, budget: int) -> Rule | None:

@@ -41,21 +41,27 @@ class Block(NamedTuple):
     weights: Any
 
 
-class Evaluation(NamedTuple):
+class Settled(NamedTuple):
+    """The prox at every node of a block and at its rivals.
+
+    - `z`: (L, r_s, N + rivals), the nodes first; `inverse`: (∇²E)⁻¹ there, (D, D, N + rivals).
+    - `unsettled`: the share of nodes whose descent did not come to rest.
+    """
+
+    z: Any
+    inverse: Any
+    unsettled: Any
+
+
+class Measured(NamedTuple):
     """One output half-step over a block.
 
     - `moments`: E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)] and ε_g, flattened, per replicate: (replicates, F).
     - `slopes`: their pooled derivatives along the given directions of coordinate space, (directions, F).
-    - `minima`: the prox at every node, for the next evaluation to start from.
-    - `gap`: energy of each rival above the minimum it rivals;  `unsettled`: share of nodes whose prox did not converge.
     """
 
     moments: Any
     slopes: Any
-    z: Any
-    rival: Any
-    gap: Any
-    unsettled: Any
 
 
 def teacher_overlap(values):
@@ -96,26 +102,27 @@ def compiled_centres(structure: Structure):
 
 
 @lru_cache(maxsize=64)
-def compiled_evaluate(structure: Structure):
-    """`(values, x, directions, block, pool, z, rival, rival_of, blur) -> Evaluation`."""
+def compiled_settle(structure: Structure):
+    """`(values, x, block, z, rival_of) -> Settled`: follow known minima z, nodes and rivals, to coordinates x."""
 
-    def run(values, x, directions, block: Block, pool, z, rival, rival_of, blur) -> Evaluation:
+    def run(values, x, block: Block, z, rival_of) -> Settled:
         _, _, problem = fields(structure, values, x, block)
-        both = _with_rivals(problem, rival_of)
-        found = descend(structure.student, both, jnp.concatenate([z, rival], axis=-1))
-        size = found.hessian.shape[0]
-        unit = jnp.broadcast_to(jnp.eye(size)[:, :, None], found.hessian.shape)
+        found = descend(structure.student, _with_rivals(problem, rival_of), z)
+        unit = jnp.broadcast_to(jnp.eye(len(found.hessian))[:, :, None], found.hessian.shape)
         inverse, _ = eliminate(found.hessian, unit)
+        return Settled(found.z, inverse, 1 - found.settled[: block.xi.shape[-1]].mean())
 
-        def pooled(point):
-            moments, gap, after = _moments(structure, values, point, block, found.z, inverse, rival_of, blur)
-            return pool @ moments, (moments, gap, after)
+    return compiled(run)
 
-        slopes = jax.vmap(lambda d: jax.jvp(lambda p: pooled(p)[0], (x,), (d,))[1])(directions)
-        _, (moments, gap, after) = pooled(x)
-        count = z.shape[-1]
-        unsettled = 1 - found.settled[:count].mean()
-        return Evaluation(moments, slopes, after[..., :count], after[..., count:], gap, unsettled)
+
+@lru_cache(maxsize=64)
+def compiled_measure(structure: Structure):
+    """`(values, x, directions, block, pool, z, inverse, rival_of, blur) -> Measured`."""
+
+    def run(values, x, directions, block: Block, pool, z, inverse, rival_of, blur) -> Measured:
+        moments = lambda point: _moments(structure, values, point, block, z, inverse, rival_of, blur)  # noqa: E731
+        push = lambda direction: jax.jvp(lambda point: pool @ moments(point), (x,), (direction,))[1]  # noqa: E731
+        return Measured(moments(x), jax.vmap(push)(directions))
 
     return compiled(run)
 
@@ -147,7 +154,7 @@ def _moments(structure: Structure, values, x, block: Block, z, inverse, rival_of
     attention = lifted(structure.student)(problem.centre, **problem.parameters)
     error = 2 * mismatch(attention, problem.target, problem.rho) / structure.length
     error = (error * weights).reshape(replicates, per).sum(1)
-    return jnp.concatenate([moments, error[:, None]], axis=1), gap, z
+    return jnp.concatenate([moments, error[:, None]], axis=1)
 
 
 def rival_share(height):

@@ -1,0 +1,32 @@
+"""All commands in one place."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from . import counting, finite, theory
+
+app = typer.Typer(
+    help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def _top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from dotphase import __version__
+
+        typer.echo(f"dotphase {__version__}")
+        raise typer.Exit()
+
+
+for command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
+    app.command()(command)
+app.add_typer(counting.app, name="counting")
