@@ -1,6 +1,6 @@
 """Speed of the finite-d room against the plain way of doing the same, measured side by side in short turns.
 
-    python -m benchmarks.finite
+python -m benchmarks.finite
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def run() -> list[dict[str, Any]]:
     rows = [_to_the_minimum(objective), _two_passes(objective), _test_error(data), _many_seeds(scenario)]
     for row in rows:
         times = " vs ".join(f"{row[who]:.3g} s" for who in ("ours", "theirs") if row[who] is not None)
-        print(f"{row['what']:<66} {row['ratio']:>8.3g} {row['unit']:<8} (promised {row['promised']}; {times})")
+        told = f"{row['what']:<66} {row['ratio']:>8.3g} {row['unit']:<8}"
+        print(f"{told} (promised {row['promised']}; {times})")
     return rows
 
 
@@ -49,9 +50,11 @@ def _to_the_minimum(objective) -> dict[str, Any]:
 
 
 def plain_step(data) -> Callable[[np.ndarray], np.ndarray]:
-    """One step of gradient descent as one writes it first: outputs (L, n, d) formed, squared error, autodiff, compiled.
+    """One step of gradient descent as one writes it first: outputs (L, n, d) formed, squared error,
+    autodiff, compiled.
 
-    Sums over tokens are written out, which here is several times faster than batched products of 2×2 matrices.
+    Sums over tokens are written out, which here is several times faster than batched products of 2×2
+    matrices.
     """
     import jax
     import jax.numpy as jnp
@@ -82,7 +85,8 @@ def plain_step(data) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _two_passes(objective) -> dict[str, Any]:
-    """Objective and gradient, against the two products with the data they cannot do without and nothing else."""
+    """Objective and gradient, against the two products with the data they cannot do without and nothing
+    else."""
     import jax
 
     tokens = objective.sample.tokens
@@ -98,7 +102,14 @@ def _two_passes(objective) -> dict[str, Any]:
             jax.block_until_ready(passes(shared, weights[:, 0], slopes))
 
     ours, theirs = _interleaved(lambda: objective(weights), stream, turns=60)
-    return _row("two streaming passes vs objective + gradient", ours, theirs, 100 * theirs / ours, "per cent", "60 or more")
+    return _row(
+        "two streaming passes vs objective + gradient",
+        ours,
+        theirs,
+        100 * theirs / ours,
+        "per cent",
+        "60 or more",
+    )
 
 
 def _test_error(data) -> dict[str, Any]:
@@ -115,14 +126,18 @@ def _test_error(data) -> dict[str, Any]:
         for _ in range(10):  # in tenths, so that it needs no more memory than it must
             fresh = sample(instance, count=TEST_SAMPLES // 10, stream="test")
             fields = np.swapaxes(fresh.tokens @ weights, 1, 2) / np.sqrt(D)
-            total += float(np.mean(gram_loss(fresh.answers, attention_of(data.scenario.student, fields), fresh.grams)))
+            total += float(
+                np.mean(gram_loss(fresh.answers, attention_of(data.scenario.student, fields), fresh.grams))
+            )
         return total
 
     exact_test_error(instance, weights)
     ours = min(_seconds(lambda: exact_test_error(instance, weights)) for _ in range(10))
     theirs = min(_seconds(monte_carlo) for _ in range(2))
     ours = min([ours, *(_seconds(lambda: exact_test_error(instance, weights)) for _ in range(10))])
-    return _row(f"exact test error vs {TEST_SAMPLES} samples", ours, theirs, theirs / ours, "times", "100 or more")
+    return _row(
+        f"exact test error vs {TEST_SAMPLES} samples", ours, theirs, theirs / ours, "times", "100 or more"
+    )
 
 
 def _many_seeds(scenario) -> dict[str, Any]:
@@ -151,7 +166,9 @@ def _repeat(step: Callable, weights: np.ndarray, count: int) -> np.ndarray:
     return weights
 
 
-def _row(what: str, ours: float, theirs: float | None, ratio: float, unit: str, promised: str) -> dict[str, Any]:
+def _row(
+    what: str, ours: float, theirs: float | None, ratio: float, unit: str, promised: str
+) -> dict[str, Any]:
     return {"what": what, "ours": ours, "theirs": theirs, "ratio": ratio, "unit": unit, "promised": promised}
 
 

@@ -14,7 +14,9 @@ def test_the_closed_form_is_the_least_squares_fit():
     x = data.tokens - data.instance.positions[:, None]
     y = np.einsum("lkn,kni->lni", data.answers, x)
     design = np.vstack([x.reshape(3, -1).T, np.sqrt(20 * data.scenario.ridge) * np.eye(3)])
-    rows = [np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0] for l in range(3)]
+    rows = [
+        np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0] for l in range(3)
+    ]
     np.testing.assert_allclose(ridge_matrix(data), rows, rtol=1e-8)
 
 
@@ -33,7 +35,8 @@ def test_its_test_error_equals_monte_carlo():
 
 
 def test_it_tends_to_the_average_teacher():
-    """ε_lin = (1/L) E Tr[(T − E T) ρ_Σ (T − E T)ᵀ], here averaged over the teacher's fields by Gauss–Hermite."""
+    """ε_lin = (1/L) E Tr[(T − E T) ρ_Σ (T − E T)ᵀ], here averaged over the teacher's fields by
+    Gauss–Hermite."""
     from dotphase.finite.sampling import attention_of
 
     nodes, weights = (part[0] for part in GaussHermite(40).nodes(2))

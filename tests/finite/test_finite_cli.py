@@ -11,7 +11,9 @@ def run(*arguments):
 
 
 def test_train_answers_in_json():
-    found = run("train", "--alpha", 2, "--omega", 0.3, "--d", 60, "--start", "semantic", "--seeds", 2, "--json")
+    found = run(
+        "train", "--alpha", 2, "--omega", 0.3, "--d", 60, "--start", "semantic", "--seeds", 2, "--json"
+    )
     assert found.exit_code == 0, found.output
     answer = json.loads(found.stdout)
     for name in ("test_error", "train_loss", "m", "theta", "q"):
@@ -24,8 +26,8 @@ def test_options_reach_the_scenario():
     from dotphase.finite import train
     from dotphase.scenario import paper
 
-    found = run("train", "--alpha", 1.5, "--omega", 0.1, "--sigma", 0.6, "--lambda", 0.02, "--positional", "alternative",
-                "--d", 50, "--start", "positional", "--seeds", 1, "--json")  # fmt: skip
+    task = ("--alpha", 1.5, "--omega", 0.1, "--sigma", 0.6, "--lambda", 0.02, "--positional", "alternative")
+    found = run("train", *task, "--d", 50, "--start", "positional", "--seeds", 1, "--json")
     wanted = train(paper(1.5, 0.1, 0.6, 0.02, "alternative"), 50, "positional", seeds=1)
     assert json.loads(found.stdout)["train_loss"]["mean"] == pytest.approx(wanted.train_loss.mean, rel=1e-12)
 

@@ -36,7 +36,8 @@ def test_every_student_converges_to_a_critical_point():
 
 
 def test_the_local_loss_is_the_exact_loss_of_the_sample():
-    """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z must agree."""
+    """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z must
+    agree."""
     from dotphase.finite.objective import gram_loss
     from dotphase.finite.sampling import attention_of
     from dotphase.prox.loss import Problem, sample_loss

@@ -28,7 +28,11 @@ def test_every_method_ends_at_a_stationary_point_below_its_start(objective, name
     value, gradient = objective(end.weights)
     assert end.outcome == "converged"
     assert value == end.value < before
-    assert objective.relative_gradient(end.weights, value, gradient) == end.gradient_norm <= METHODS[name].tolerance
+    assert (
+        objective.relative_gradient(end.weights, value, gradient)
+        == end.gradient_norm
+        <= METHODS[name].tolerance
+    )
 
 
 def test_all_methods_find_the_same_minimum_from_the_teacher(objective):
@@ -73,7 +77,8 @@ def test_divergence_is_an_outcome_without_numbers(method):
 
 
 def test_a_student_that_ignores_its_fields_shrinks_to_nothing():
-    """With S constant only the ridge is left: the minimum is Q = 0 and the loss there is that of the constant."""
+    """With S constant only the ridge is left: the minimum is Q = 0 and the loss there is that of the
+    constant."""
     scenario = paper().vary(student=constant_attention([[0.6, 0.4], [0.4, 0.6]]))
     run = train(scenario, 40, "semantic", LBFGS(tolerance=1e-12), seeds=1).runs[0]
     assert run.outcome == "converged"

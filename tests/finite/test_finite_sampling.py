@@ -42,7 +42,7 @@ def test_scalar_products_and_answers_are_those_of_the_tokens(name):
     np.testing.assert_allclose(data.grams.mixed, product(x, seen), atol=1e-13)
     np.testing.assert_allclose(data.grams.seen, product(seen, seen), atol=1e-13)
     one = data.scenario.teacher(x[:, 5] @ data.instance.teacher_weights / np.sqrt(d))
-    np.testing.assert_allclose(data.answers[:, :, 5], one, rtol=1e-5)  # one sample at a time is single precision
+    np.testing.assert_allclose(data.answers[:, :, 5], one, rtol=1e-5)  # one at a time: single precision
 
 
 def test_tokens_have_the_spectra_they_should():

@@ -11,7 +11,8 @@ from dotphase.scenario import paper
 
 
 def monte_carlo(instance, weights, count):
-    """The mean of ‖y − f_Q(x)‖²/(dL) over `count` fresh samples, all of them drawn, and its standard error."""
+    """The mean of ‖y − f_Q(x)‖²/(dL) over `count` fresh samples, all of them drawn, and its standard
+    error."""
     data = sample(instance, count=count, stream="test")
     fields = np.einsum("lni,ir->lrn", data.tokens, weights) / np.sqrt(instance.dimension)
     guess = attention_of(data.scenario.student, fields)
@@ -71,7 +72,8 @@ def test_it_tends_to_the_asymptotic_average_as_d_grows():
         instance = Instance(paper(), d, 3)
         exact = exact_test_error(instance, weights_of(instance)).value
         flat = module.moments(instance, weights_of(instance))
-        # The high-dimensional loss: token vectors orthogonal, of length ∫γ, the encodings' own length forgotten.
+        # The high-dimensional loss: token vectors orthogonal, of length ∫γ, the encodings' own length
+        # forgotten.
         gamma = instance.gamma.mean(1)
         limit = flat._replace(
             true=np.zeros_like(flat.true), rest=gamma, cross=0 * flat.cross, encodings=0 * flat.encodings

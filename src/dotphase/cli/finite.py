@@ -52,7 +52,9 @@ def gamp(
     d: Dimension = 1000,
     start: Start = "semantic",
     seeds: Seeds = 8,
-    damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
+    damping: Annotated[
+        float, typer.Option("--damping", help="Share of the old state kept per iteration.")
+    ] = 0.8,
     iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
     as_json: Json = False,
 ) -> None:
@@ -74,7 +76,9 @@ def compare(
     scenario: File = None,
     d: Dimension = 1000,
     seeds: Seeds = 8,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Lay theory, message passing and training over each other, with errors."""
@@ -93,7 +97,8 @@ def compare(
 
 
 def finite_baseline(scenario: Scenario, d: int, seeds: int = 8, progress: bool = True) -> LinearFits:
-    """The linear positional baseline fitted on αd samples: what `dotphase baseline --d …` prints (`as_json()`)."""
+    """The linear positional baseline fitted on αd samples: what `dotphase baseline --d …` prints
+    (`as_json()`)."""
     from dotphase.finite import fit_linear
 
     return fit_linear(scenario, d, seeds, progress=progress)
@@ -125,8 +130,10 @@ def _print_runs(found: Runs, as_json: bool) -> None:
         typer.echo(json.dumps(found.as_json(), indent=2))
         return
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
-    lines = [f"{found.method} from the {found.start} start, d = {found.dimension}: {outcomes}, {found.seconds:.1f} s"]
+    head = f"{found.method} from the {found.start} start, d = {found.dimension}"
+    lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
     labels = ("test_error", "train_loss", "m", "theta", "q", "gradient_norm")
     lines += [f"  {label:<14}{getattr(found, label)}" for label in labels]
-    lines += [f"  seed {run.seed}: {run.outcome}, {run.reason}" for run in found.runs if run.outcome == "diverged"]
+    failed = [run for run in found.runs if run.outcome == "diverged"]
+    lines += [f"  seed {run.seed}: diverged, {run.reason}" for run in failed]
     typer.echo("\n".join(lines))

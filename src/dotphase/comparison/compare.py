@@ -22,8 +22,10 @@ SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "th
 class Entry:
     """One observable on one branch: the theory's value, and the averages over seeds of both experiments.
 
-    Sizes averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖, ‖θ_l‖. Where the theory has exactly zero a size at finite d
-    has a positive mean of order 1/√d, so no deviation is given there.
+    The averages are those at a teacher of the expected length (`Runs.adjusted`): its length is what
+    fluctuates most from seed to seed. Sizes are averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖, ‖θ_l‖.
+    Where the theory has exactly zero a size at finite d has a positive mean of order 1/√d, so no deviation
+    is given there.
     """
 
     start: str
@@ -33,7 +35,8 @@ class Entry:
     trained: Mean
 
     def deviation(self, experiment: Mean) -> float | None:
-        """(experiment − theory) in standard errors, the theory's own added in squares; None if there is none to tell."""
+        """(experiment − theory) in standard errors, the theory's own added in squares; None if there is none
+        to tell."""
         if self.theory is None or experiment.sem is None or self.theory.value == 0:
             return None
         return float((experiment.mean - self.theory.value) / np.hypot(experiment.sem, self.theory.error))
@@ -75,9 +78,13 @@ class Comparison:
         head = ("start", "", "theory", "message passing", "s.e.", "training", "s.e.")
         rows = [head, *(_row(entry) for entry in self.entries)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
         for start in self.theory:
-            lines.append(f"{start}: theory {self.theory[start].outcome}, {_counts(self.passed[start], self.trained[start])}")
+            counts = _counts(self.passed[start], self.trained[start])
+            lines.append(f"{start}: theory {self.theory[start].outcome}, {counts}")
         return "\n".join([f"d = {self.dimension}, α = {self.scenario.sample_ratio:g}", *lines])
 
 
@@ -91,14 +98,21 @@ def compare(
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `progress`, bars while they run.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `progress`, bars
+    while they run.
     """
     listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     theory = {start: solve(scenario, start) for start in starts}
     passed = {start: gamp(scenario, d, start, listed, progress=progress) for start in starts}
     trained = {start: train(scenario, d, start, "lbfgs", listed, progress=progress) for start in starts}
     entries = [
-        Entry(start, name, theory_value(theory[start], name), getattr(passed[start], name), getattr(trained[start], name))
+        Entry(
+            start,
+            name,
+            theory_value(theory[start], name),
+            passed[start].adjusted(name),
+            trained[start].adjusted(name),
+        )
         for start in starts
         for name in OBSERVABLES
     ]
@@ -113,7 +127,9 @@ def theory_value(solution: Solution, name: str) -> Estimate | None:
         return getattr(solution, name)
     value, error = getattr(solution.overlaps, name), getattr(solution.overlap_errors, name)
     if name == "q":
-        return Estimate(float(np.trace(value, axis1=1, axis2=2).mean()), float(np.trace(error, axis1=1, axis2=2).mean()))
+        return Estimate(
+            float(np.trace(value, axis1=1, axis2=2).mean()), float(np.trace(error, axis1=1, axis2=2).mean())
+        )
     axes = tuple(range(1, value.ndim))
     size = np.sqrt((value**2).sum(axes))
     spread = np.sqrt((error**2).sum(axes))

@@ -1,4 +1,5 @@
-"""Pictures of the agreement: bars of deviations, sizes going to the limit, trajectories, clusters of random starts."""
+"""Pictures of the agreement: bars of deviations, sizes going to the limit, trajectories, clusters of random
+starts."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ LABELS = {
 
 
 def draw_comparison(comparison: Comparison, path: str | Path) -> None:
-    """Per observable a panel: the theory as a line with its error as a band, both experiments with error bars."""
+    """Per observable a panel: the theory as a line with its error as a band, both experiments with error
+    bars."""
     names = list(dict.fromkeys(entry.observable for entry in comparison.entries))
     starts = list(dict.fromkeys(entry.start for entry in comparison.entries))
     figure, axes = _panels(len(names), width=2.5, height=3.1)
@@ -40,19 +42,24 @@ def draw_comparison(comparison: Comparison, path: str | Path) -> None:
     _legend(figure, ["theory", "message passing", "training"])
     seeds = len(next(iter(comparison.trained.values())).runs)
     alpha = comparison.scenario.sample_ratio
-    figure.suptitle(f"α = {alpha:g}, d = {comparison.dimension}, {seeds} seeds; bars: one standard error", y=0.99)
+    figure.suptitle(
+        f"α = {alpha:g}, d = {comparison.dimension}, {seeds} seeds; bars: one standard error", y=0.99
+    )
     _save(figure, path, bottom=0.2, top=0.8)
 
 
 def _draw_entry(axis: Any, entry: Any, place: int, colour: str) -> None:
     if entry.theory is not None:
         value, error = float(entry.theory.value), float(entry.theory.error)
-        axis.fill_between([place - 0.35, place + 0.35], value - error, value + error, color=colour, alpha=0.25, lw=0)
-        axis.plot([place - 0.35, place + 0.35], [value, value], color=colour, lw=1.5)
+        ends = [place - 0.35, place + 0.35]
+        axis.fill_between(ends, value - error, value + error, color=colour, alpha=0.25, lw=0)
+        axis.plot(ends, [value, value], color=colour, lw=1.5)
     for mean, shift, marker in ((entry.passed, -0.15, "s"), (entry.trained, 0.15, "o")):
         if mean.mean is not None:
             error = mean.sem or 0.0
-            axis.errorbar(place + shift, mean.mean, error, fmt=marker, color=colour, ms=5, capsize=4, mfc="white")
+            axis.errorbar(
+                place + shift, mean.mean, error, fmt=marker, color=colour, ms=5, capsize=4, mfc="white"
+            )
 
 
 def draw_sizes(
@@ -64,7 +71,8 @@ def draw_sizes(
 ) -> None:
     """Observables against 1/d with error bars, and the theory's value at 1/d = 0.
 
-    **Arguments**: `measured[d][observable]` and `theory[observable]`, each (value, error); `start` gives the colour.
+    **Arguments**: `measured[d][observable]` and `theory[observable]`, each (value, error); `start` gives the
+    colour.
     """
     figure, axes = _panels(len(theory), width=2.7, height=3.1)
     colour = COLOURS.get(start, COLOURS["neutral"])
@@ -72,7 +80,9 @@ def draw_sizes(
         x = [1000 / d for d in measured]
         y, bar = zip(*(measured[d][name] for d in measured), strict=True)
         axis.errorbar(x, y, bar, fmt="o", color=colour, ms=5, capsize=4, label="training")
-        axis.errorbar([0], [value], [error], fmt="D", color=COLOURS["neutral"], ms=6, capsize=4, label="theory")
+        axis.errorbar(
+            [0], [value], [error], fmt="D", color=COLOURS["neutral"], ms=6, capsize=4, label="theory"
+        )
         axis.axhline(value, color=COLOURS["neutral"], lw=0.8, ls="--")
         axis.set_title(LABELS[name], fontsize=11)
         axis.set_xlabel("1000/d")
@@ -83,7 +93,8 @@ def draw_sizes(
 
 
 def draw_trajectories(followed: Trajectories, columns: Sequence[str], path: str | Path, title: str) -> None:
-    """Iterates of state evolution (lines) and of message passing over seeds (points with the scatter over seeds)."""
+    """Iterates of state evolution (lines) and of message passing over seeds (points with the scatter over
+    seeds)."""
     figure, axes = _panels(len(columns), width=2.6, height=3.0)
     steps = np.arange(len(followed.theory))
     for axis, label in zip(axes, columns, strict=True):
@@ -91,7 +102,13 @@ def draw_trajectories(followed: Trajectories, columns: Sequence[str], path: str 
         seen = followed.passed[:, :, k]
         axis.plot(steps, followed.theory[:, k], color=COLOURS["neutral"], lw=1.5, label="state evolution")
         axis.errorbar(
-            steps, seen.mean(0), seen.std(0, ddof=1), fmt="o", color=COLOURS["semantic"], ms=5, capsize=4,
+            steps,
+            seen.mean(0),
+            seen.std(0, ddof=1),
+            fmt="o",
+            color=COLOURS["semantic"],
+            ms=5,
+            capsize=4,
             label="message passing",
         )
         axis.set_title(f"${_tex(label)}$", fontsize=12)
@@ -103,15 +120,20 @@ def draw_trajectories(followed: Trajectories, columns: Sequence[str], path: str 
 
 
 def draw_clusters(m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str | Path, title: str) -> None:
-    """Where random starts end, in the (|m|, |θ|) plane: one point per run, coloured by what it learned more of."""
+    """Where random starts end, in the (|m|, |θ|) plane: one point per run, coloured by what it learned more
+    of."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.6))
     axis = figure.add_subplot()
     semantic = theta > m
     for name, chosen, marker in (("semantic", semantic, "o"), ("positional", ~semantic, "s")):
-        label = f"{name}: {chosen.sum()} of {len(m)} ({chosen.mean():.0%}), mean loss {loss[chosen].mean():.5f}"
-        axis.scatter(m[chosen], theta[chosen], s=26, color=COLOURS[name], marker=marker, alpha=0.6, lw=0, label=label)
+        label = (
+            f"{name}: {chosen.sum()} of {len(m)} ({chosen.mean():.0%}), mean loss {loss[chosen].mean():.5f}"
+        )
+        axis.scatter(
+            m[chosen], theta[chosen], s=26, color=COLOURS[name], marker=marker, alpha=0.6, lw=0, label=label
+        )
     axis.set_xlabel(r"$|m|$, overlap with the position")
     axis.set_ylabel(r"$|\theta|$, overlap with the teacher")
     axis.set_xlim(left=-0.01)
@@ -138,7 +160,9 @@ def _legend(figure: Figure, names: list[str]) -> None:
 
     grey = COLOURS["neutral"]
     styles = [{"lw": 1.5}, {"lw": 0, "marker": "s", "mfc": "white"}, {"lw": 0, "marker": "o", "mfc": "white"}]
-    handles = [Line2D([], [], color=grey, label=name, **style) for name, style in zip(names, styles, strict=True)]
+    handles = [
+        Line2D([], [], color=grey, label=name, **style) for name, style in zip(names, styles, strict=True)
+    ]
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=9.5)
 
 

@@ -25,9 +25,11 @@ from ..theory.overlaps import Overlaps, from_coordinates, to_coordinates
 
 @dataclass(frozen=True)
 class NoisyStart:
-    """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first encoding, and noise.
+    """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first encoding, and
+    noise.
 
-    **Arguments**: `semantic` a; `positional` b, (r_s,) or a number; `noise` c; `response` V, the same for all tokens.
+    **Arguments**: `semantic` a; `positional` b, (r_s,) or a number; `noise` c; `response` V, the same for
+    all tokens.
     """
 
     semantic: float = 0.5
@@ -40,12 +42,18 @@ class NoisyStart:
         student = instance.scenario.student
         noise = self.noise * instance.random("start").standard_normal((instance.dimension, student.rank))
         along = np.sqrt(instance.dimension) * instance.positions[0]
-        return instance.teacher_weights @ self._columns(instance.scenario) + self.positional * along[:, None] + noise
+        return (
+            instance.teacher_weights @ self._columns(instance.scenario)
+            + self.positional * along[:, None]
+            + noise
+        )
 
     def overlaps(self, scenario: Scenario) -> Overlaps:
         """What those weights have as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ = I)."""
         if scenario.teacher_weights is not None:
-            raise ValueError("teacher_weights: state evolution from a noisy start is for teachers of random weights")
+            raise ValueError(
+                "teacher_weights: state evolution from a noisy start is for teachers of random weights"
+            )
         r_s, E = scenario.student.rank, self._columns(scenario)
         share, gamma, tau = _table(scenario)
         ones = np.ones((r_s, r_s))
@@ -77,9 +85,13 @@ def _second_moment(first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np
 
 
 @in_double
-def state_evolution(scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
+def state_evolution(
+    scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None
+) -> list[Overlaps]:
     """The undamped iterates of the theory's map from given overlaps, the start first."""
-    evaluator = Evaluator(scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start))
+    evaluator = Evaluator(
+        scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start)
+    )
     rho, rank = scenario.law.rho, scenario.student.rank
     x = np.asarray(to_coordinates(start, rho))
     iterates = [start]
@@ -106,7 +118,8 @@ def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, s
 
 @dataclass(frozen=True, eq=False)
 class Trajectories:
-    """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps flattened, (k, F).
+    """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps flattened,
+    (k, F).
 
     - `labels`: which overlap each of the F columns is.
     - `theory`: (k, F);  `passed`: (seeds, k, F).
@@ -130,14 +143,21 @@ class Trajectories:
 
 
 def follow(
-    scenario: Scenario, d: int, seeds: int | Iterable[int], start: NoisyStart, steps: int = 3, rule: Rule | None = None
+    scenario: Scenario,
+    d: int,
+    seeds: int | Iterable[int],
+    start: NoisyStart,
+    steps: int = 3,
+    rule: Rule | None = None,
 ) -> Trajectories:
     """Both algorithms from the same noisy start: `steps` undamped iterations each.
 
     **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
     """
     theory = [_flat(o) for o in state_evolution(scenario, start.overlaps(scenario), steps, rule)]
-    passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
+    passed = [
+        [_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)
+    ]
     return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))
 
 
@@ -153,4 +173,9 @@ def _labels(scenario: Scenario) -> tuple[str, ...]:
     square = [f"{a + 1}{b + 1}" if r_s > 1 else "" for a, b in zip(rows, columns, strict=True)]
     sizes = {"q": square, "V": square, "m": [f"{a + 1}" if r_s > 1 else "" for a in range(r_s)]}
     sizes["θ"] = [f"{a + 1}{t + 1}" if r_s * r_t > 1 else "" for a in range(r_s) for t in range(r_t)]
-    return tuple(f"{name}_{l + 1}{('^' + i) if i else ''}" for name, inner in sizes.items() for l in range(length) for i in inner)
+    return tuple(
+        f"{name}_{l + 1}{('^' + i) if i else ''}"
+        for name, inner in sizes.items()
+        for l in range(length)
+        for i in inner
+    )

@@ -44,8 +44,9 @@ class LinearFits:
         return over_seeds(list(self.matrices))
 
     def __str__(self) -> str:
-        head = f"linear positional baseline, d = {self.dimension}, {len(self.matrices)} seeds, {self.seconds:.1f} s"
-        return f"{head}\n  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
+        size = f"d = {self.dimension}, {len(self.matrices)} seeds, {self.seconds:.1f} s"
+        values = f"  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
+        return f"linear positional baseline, {size}\n{values}"
 
     def as_json(self) -> dict[str, Any]:
         names = ("test_error", "train_loss", "matrix")
@@ -58,12 +59,17 @@ class LinearFits:
 
 
 def fit_linear(
-    scenario: Scenario, d: int, seeds: int | Iterable[int] = 1, *, rule: Rule | None = None, progress: bool = False
+    scenario: Scenario,
+    d: int,
+    seeds: int | Iterable[int] = 1,
+    *,
+    rule: Rule | None = None,
+    progress: bool = False,
 ) -> LinearFits:
     """Fit f_W(x) = Wx, W ∈ R^{L×L}, on n = αd samples: minimise Σ_μ ‖y^μ − Wx^μ‖²/(2d) + (λ/2)‖W‖².
 
-    The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new samples,
-    E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
+    The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new
+    samples, E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
 
     **Arguments**: as in `train`; `rule` is for the Gaussian average.
     """
@@ -86,7 +92,7 @@ def ridge_matrix(data: Sample) -> np.ndarray:
 
 
 def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> Estimate:
-    """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): the error of a student without encodings that always answers W."""
+    """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): a student without encodings that always answers W."""
     scenario = instance.scenario
     always = scenario.vary(student=constant_attention(matrix), positions=no_positions(scenario.length))
     blind = Instance(always, instance.dimension, instance.seed)
@@ -96,5 +102,5 @@ def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None 
 def _mean_loss(data: Sample, matrix: np.ndarray) -> float:
     """The minimised objective divided by d, as for the student."""
     true = data.grams.true
-    loss = gram_loss(data.answers, matrix[:, :, None], Grams(true, true, true)).sum()
+    loss = np.sum(gram_loss(data.answers, matrix[:, :, None], Grams(true, true, true)))
     return float(loss + 0.5 * data.scenario.ridge * (matrix**2).sum()) / data.instance.dimension

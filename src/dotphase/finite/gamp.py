@@ -1,4 +1,4 @@
-"""Generalised approximate message passing: an algorithm whose fixed points are the critical points of training."""
+"""Generalised approximate message passing, whose fixed points are the critical points of training."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What an iteration saw: `response_hat` V̂_l, (L, r_s, r_s); `several`, the share of samples with rival minima."""
+    """What an iteration saw: `response_hat` V̂_l, (L, r_s, r_s); `several`, the share with rival minima."""
 
     response_hat: np.ndarray
     several: float
@@ -45,8 +45,11 @@ class Info(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """The trajectory of message passing: `overlaps` and `response` V with a first axis over iterations (0 = start),
-    `gradient_norm` and `several` (share of samples whose prox had a rival minimum) likewise."""
+    """The trajectory of message passing, each with a first axis over iterations (0 is the start).
+
+    - `overlaps`;  `response` V;  `gradient_norm` of the training objective.
+    - `several`: the share of samples whose prox had a rival minimum.
+    """
 
     overlaps: Overlaps
     response: np.ndarray
@@ -58,7 +61,8 @@ class Gamp:
     """The iteration for one sample.
 
         w_l^μ = x̃_l^μ Q̂/√d − V_l g_l^μ(old)
-        z* = argmin_z ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ_μ(z),   g_l = V_l⁻¹ (z*_l − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
+        z* = argmin_z ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ_μ(z)
+        g_l = V_l⁻¹ (z*_l − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
         B = Σ_μl x̃_l^μᵀ g_l^μ/√d + Σ_l Σ_l Q̂ V̂_l
         R_i = (λ + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
 
@@ -74,28 +78,29 @@ class Gamp:
         self.local = LocalProblem(objective)
 
     def first(self, weights: np.ndarray, response: np.ndarray | float = 1.0) -> State:
-        """Before anything is known: given weights and response V_l (a number stands for a multiple of the identity)."""
+        """The state before the first iteration; a number for V_l stands for that multiple of the identity."""
         fields = self.objective.fields(weights)
         length, rank, _ = fields.shape
-        V = np.broadcast_to(response * np.eye(rank) if np.ndim(response) == 0 else response, (length, rank, rank))
-        return State(weights, np.array(V, dtype=np.float64), np.zeros_like(fields), fields)
+        V = response * np.eye(rank) if np.ndim(response) == 0 else response
+        V = np.array(np.broadcast_to(V, (length, rank, rank)), dtype=np.float64)
+        return State(weights, V, np.zeros_like(fields), fields)
 
     def step(self, state: State, everywhere: bool = True) -> tuple[State, Info]:
         """One iteration, moved only by 1 − damping of its way.
 
-        `everywhere`: search the global minimum z* of every sample; otherwise each stays with the minimum it is in.
+        `everywhere`: search the global minimum z* of every sample; else each stays with the one it is in.
         """
         w = self.objective.fields(state.weights) - np.einsum("lab,lbn->lan", state.response, state.slopes)
         found = self.local.prox(w, state.response, state.fields, everywhere)
         V_hat = self._admissible(-found.slope_response / self.objective.dimension)
-        pulled = self.objective.pull_back(found.slopes)
-        pulled = pulled + sum(g[:, None] * (state.weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))
+        own = sum(g[:, None] * (state.weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))
+        pulled = self.objective.pull_back(found.slopes) + own
         R = np.linalg.inv(self._precision(V_hat))
         weights = np.einsum("iab,ib->ia", R, pulled)
         V = np.einsum("li,iab->lab", self.gamma, R) / self.objective.dimension
         blend = lambda new, old: new + self.damping * (old - new)  # noqa: E731
-        moved = map(blend, (weights, V, found.slopes), state[:3])
-        return State(*moved, found.fields), Info(V_hat, found.several)
+        moved = [blend(new, old) for new, old in zip((weights, V, found.slopes), state[:3], strict=True)]
+        return State(moved[0], moved[1], moved[2], found.fields), Info(V_hat, found.several)
 
     def _precision(self, V_hat: np.ndarray) -> np.ndarray:
         return self.objective.ridge * np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", self.gamma, V_hat)
@@ -103,8 +108,8 @@ class Gamp:
     def _admissible(self, V_hat: np.ndarray) -> np.ndarray:
         """V̂ as it is where λ + Σ_l γ_l V̂_l is positive definite; else with its negative part cut off.
 
-        Far from a fixed point (around Q = 0, say) the loss curves downwards and the Gaussian messages would have no
-        width. What the fixed points are does not depend on V̂.
+        Far from a fixed point (around Q = 0, say) the loss curves downwards and the Gaussian messages would
+        have no width. What the fixed points are does not depend on V̂.
         """
         if np.linalg.eigvalsh(self._precision(V_hat)).min() > 0:
             return V_hat
@@ -130,11 +135,12 @@ def gamp(
     **Arguments**
 
     - `scenario`, `d`, `start`, `seeds`, `progress`: as in `train`.
-    - `damping`: the share of the old state kept in each iteration; needed because the plain iteration overshoots along
-      the positional direction.
-    - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training objective.
-    - `searching`: for so many iterations the prox is the global one; after them each sample keeps the minimum it is in,
-      for else a few samples between two minima of equal height may jump to and fro for ever.
+    - `damping`: the share of the old state kept in each iteration; needed because the plain iteration
+      overshoots along the positional direction.
+    - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training
+      objective.
+    - `searching`: for so many iterations the prox is the global one; after them each sample keeps the
+      minimum it is in, else a few samples between two minima of equal height may jump to and fro for ever.
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
     Each run's `trajectory` is a `Messages`.
@@ -142,32 +148,39 @@ def gamp(
     begin = perf_counter()
     runs = []
     for seed in track(as_seeds(seeds), f"message passing, d = {d}", progress):
-        runs.append(_one(Instance(scenario, d, seed), start, damping, (searching, iterations), tolerance, response))
+        instance = Instance(scenario, d, seed)
+        runs.append(_one(instance, start, damping, (searching, iterations), tolerance, response))
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
 
 
 def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response) -> Run:
     begin = perf_counter()
     first = start_weights(instance, start)
-    method = Gamp(Objective(sample(instance)), damping)
-    state, rows = method.first(first, response), []
+    method, rows = Gamp(Objective(sample(instance)), damping), []
+    end = _iterate(method, method.first(first, response), rows, iterations, tolerance)
+    return answer(instance, end, begin, _messages(rows))
+
+
+def _iterate(
+    method: Gamp, state: State, rows: list, iterations: tuple[int, int], tolerance: float
+) -> Descent:
+    """Iterate until the training objective is stationary; what is seen on the way is appended to `rows`."""
+    objective, several = method.objective, 0.0
     searching, most = iterations
-    several = 0.0
     for iteration in range(most + 1):
-        value, norm = _stationarity(method.objective, state.weights)
+        weights = state.weights
+        value, norm = _stationarity(objective, weights)
         if not np.isfinite(norm):
-            reason = f"not finite after {iteration} iterations: raise the damping ({damping:g})"
-            end = Descent(state.weights, value, norm, iteration, 2 * iteration, "diverged", reason)
-            break
-        rows.append((overlaps(instance, state.weights), state.response, norm, several))
+            reason = f"not finite after {iteration} iterations: raise the damping ({method.damping:g})"
+            return Descent(weights, value, norm, iteration, 2 * iteration, "diverged", reason)
+        rows.append((overlaps(objective.sample.instance, weights), state.response, norm, several))
         if norm <= tolerance or iteration == most:
             outcome = "converged" if norm <= tolerance else "stopped"
             reason = f"gradient norm {norm:.1e} after {iteration} iterations, asked for {tolerance:.1e}"
-            end = Descent(state.weights, value, norm, iteration, 2 * iteration + 1, outcome, reason)
-            break
+            return Descent(weights, value, norm, iteration, 2 * iteration + 1, outcome, reason)
         state, info = method.step(state, everywhere=iteration < searching)
         several = info.several
-    return answer(instance, end, begin, _messages(rows))
+    raise AssertionError("unreachable")
 
 
 def _stationarity(objective: Objective, weights: np.ndarray) -> tuple[float, float]:

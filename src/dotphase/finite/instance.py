@@ -1,4 +1,4 @@
-"""One realisation of a scenario at finite d: spectra, encodings and the teacher's weights in the shared eigenbasis."""
+"""One realisation of a scenario at finite d, in the shared eigenbasis of the tokens' covariances."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from ..scenario import Scenario
 from ..scenario.law import table_of
 
-STREAMS = ("teacher", "start", "tokens", "test")  # independent random numbers of one seed, by what they are for
+STREAMS = ("teacher", "start", "tokens", "test")  # independent random numbers of one seed, by purpose
 
 
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A scenario whose d directions have been laid out, for one seed.
 
-    Row k of the scenario's table of directions is given to its share of the d coordinates. Along coordinate i the
-    covariance of token l has eigenvalue γ_li, the encoding is p_li = τ_kl/√d, and the teacher's row is Q*_i: row k of
-    the scenario's `teacher_weights`, or drawn from N(0, I).
+    Row k of the scenario's table of directions is given to its share of the d coordinates. Along coordinate i
+    the covariance of token l has eigenvalue γ_li, the encoding is p_li = τ_kl/√d, and the teacher's row is
+    Q*_i: row k of the scenario's `teacher_weights`, or drawn from N(0, I).
 
     **Arguments**
 
@@ -34,8 +34,8 @@ class Instance:
 
     def __post_init__(self) -> None:
         if self.dimension != int(self.dimension) or self.dimension < max(self.scenario.ranks):
-            need = max(self.scenario.ranks)
-            raise ValueError(f"d: expected a whole number of at least {need} (the rank), got {self.dimension!r}")
+            wanted = f"a whole number of at least {max(self.scenario.ranks)} (the rank)"
+            raise ValueError(f"d: expected {wanted}, got {self.dimension!r}")
         if self.sample_count < 1:
             alpha = self.scenario.sample_ratio
             raise ValueError(f"d: n = αd = {alpha:g}·{self.dimension} rounds to no sample; raise α or d")
@@ -70,6 +70,16 @@ class Instance:
         if pi is not None:
             return np.ascontiguousarray(pi[self.kind])
         return self.random("teacher").standard_normal((self.dimension, self.scenario.teacher.rank))
+
+    @property
+    def teacher_excess(self) -> float:
+        """How much longer this teacher is than expected: Σ_l Tr[Q*ᵀΣ_lQ*/d] / Σ_l Tr ρ_l − 1.
+
+        Its expectation is zero. It is the largest fluctuation from seed to seed, of order 1/√d, and its share
+        in any average can be removed.
+        """
+        seen = (self.gamma @ self.teacher_weights**2).sum() / self.dimension
+        return float(seen / np.trace(self.scenario.law.rho, axis1=1, axis2=2).sum() - 1)
 
     def random(self, stream: str) -> np.random.Generator:
         """The generator of this seed for one purpose, so that no two purposes share numbers."""

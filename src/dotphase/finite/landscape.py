@@ -14,10 +14,11 @@ from .objective import Objective
 class Curvature:
     """The bottom of the Hessian's spectrum at a point.
 
-    - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, the error of the eigenvalue.
+    - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, which bounds its error.
     - `directions`: the eigenvectors, (k, d, r_s).
     - `gradient_norm`: ‖∇F‖ ‖Q‖/F there: a verdict means something only where it is small.
-    - `slack`: ‖∇F‖/‖Q‖, how far from zero a direction that is flat by symmetry may appear, ∇F not being exactly zero.
+    - `slack`: ‖∇F‖/‖Q‖, how far from zero a direction that is flat by symmetry may appear, ∇F not being
+      exactly zero.
     - `products`: how many products with the Hessian it took.
     """
 
@@ -47,13 +48,14 @@ def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3,
 
     **Arguments**: `objective` F; `weights` Q, (d, r_s); `seed` of the first Lanczos vector.
     """
-    from scipy.sparse.linalg import LinearOperator, eigsh
+    from scipy.sparse.linalg import aslinearoperator, eigsh
 
     product = counted(objective.curvature(weights))
     size = weights.size
-    flat = LinearOperator((size, size), matvec=lambda v: product(v.reshape(weights.shape)).ravel(), dtype=np.float64)
+    flat = aslinearoperator(_Hessian(product, weights.shape))
     first = np.random.default_rng(seed).standard_normal(size)
-    values, vectors = eigsh(flat, k=count, which="SA", v0=first, tol=1e-7, ncv=min(size, max(40, 4 * count)))
+    breadth = min(size, max(40, 4 * count))
+    values, vectors = eigsh(flat, k=count, which="SA", v0=first, tol=1e-7, ncv=breadth)  # type: ignore[arg-type]
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
     residuals = np.array([np.linalg.norm(flat @ v - h * v) for h, v in zip(values, vectors.T, strict=True)])
@@ -61,6 +63,17 @@ def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3,
     norm = objective.relative_gradient(weights, value, gradient)
     slack = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(weights)))
     return Curvature(values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, product.calls)
+
+
+class _Hessian:
+    """Products with the Hessian, for whoever asks in flat vectors."""
+
+    def __init__(self, product: Callable, shape: tuple[int, ...]) -> None:
+        self.product, self.inner = product, shape
+        self.shape, self.dtype = (int(np.prod(shape)),) * 2, np.dtype(np.float64)
+
+    def matvec(self, v: np.ndarray) -> np.ndarray:
+        return self.product(v.reshape(self.inner)).ravel()
 
 
 class counted:
@@ -89,15 +102,15 @@ class Path:
 
     @property
     def barrier(self) -> float:
-        """The highest loss on the way above the higher of the two ends; the least barrier of any path is no higher."""
+        """The highest loss on the way, above the higher of the two ends: a bound from above on the least."""
         return float(self.loss.max() - max(self.loss[0], self.loss[-1]))
 
 
 def straight_path(objective: Objective, first: np.ndarray, last: np.ndarray, points: int = 41) -> Path:
-    """The straight line between two sets of weights, the second turned towards the first where that costs nothing.
+    """The straight line between two sets of weights, the second turned towards the first if that is free.
 
-    Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same function, so `last` is first
-    multiplied by the orthogonal matrix that brings it nearest, provided F does not change.
+    Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same function,
+    so `last` is first multiplied by the orthogonal matrix that brings it nearest, provided F does not change.
     """
     last = nearest_image(objective, first, last)
     position = np.linspace(0.0, 1.0, points)
@@ -105,9 +118,10 @@ def straight_path(objective: Objective, first: np.ndarray, last: np.ndarray, poi
 
 
 def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float = 0.5) -> Path:
-    """The path after sliding downhill with its ends fixed and its points kept equidistant (the string method).
+    """The path after sliding downhill, ends fixed and points kept equidistant (the string method).
 
-    Towards a lowest path, whose highest point is a saddle: an upper bound on the barrier that falls with `steps`.
+    Towards a lowest path, whose highest point is a saddle: an upper bound on the barrier that falls with
+    `steps`.
 
     **Arguments**: `path` to begin with; `steps` of length `rate` down the gradient.
     """

@@ -1,4 +1,4 @@
-"""The inner problem of message passing, one per sample: the global prox of the exact loss, and how it responds."""
+"""The inner problem of message passing, one per sample: the prox of the exact loss and its response."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Prox(NamedTuple):
 class LocalProblem:
     """z* = argmin_z ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ_μ(z) for every sample μ of an objective.
 
-    Up to a constant ℓ_μ(z) = ½ ‖A_μ − S[z] K_μ‖² with K_μK_μᵀ = G^{x̃x̃} and A_μ = T G^{xx̃} K_μ^{-T}: the loss that the prox
-    knows, of a student whose attention passes through a matrix of the sample's own.
+    Up to a constant ℓ_μ(z) = ½ ‖A_μ − S[z] K_μ‖² with K_μK_μᵀ = G^{x̃x̃} and A_μ = T G^{xx̃} K_μ^{-T}: the loss
+    that the prox knows, of a student whose attention passes through a matrix of the sample's own.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -47,7 +47,7 @@ class LocalProblem:
 
     @staticmethod
     def _teacher_guess(objective: Objective) -> np.ndarray:
-        # The teacher's own fields, put where the student would have to reproduce them, are where good minima lie.
+        # Good minima lie where the student reproduces the teacher's own fields.
         instance = objective.sample.instance
         spread = thaw(instance.scenario.student.spread)  # type: ignore[arg-type]
         kept = min(len(spread), instance.teacher_weights.shape[1])
@@ -55,20 +55,22 @@ class LocalProblem:
         return objective.fields(weights)
 
     def prox(self, w: np.ndarray, response: np.ndarray, near: np.ndarray, everywhere: bool = True) -> Prox:
-        """The prox at centres `w`, (L, r_s, n), for V = `response`, (L, r_s, r_s): the lowest minimum found from several
-        starts, `near` among them, or the one that `near` leads to."""
+        """The prox at centres `w`, (L, r_s, n), for V = `response`, (L, r_s, r_s): the lowest minimum found
+        from several starts, `near` among them, or the one that `near` leads to."""
         import jax
 
         guesses = np.stack([near, self._guess, -self._guess])
         with jax.enable_x64(True):
-            found = _compiled(self._form, everywhere)(self._target, w, np.linalg.inv(response), self._parameters, guesses)
+            found = _compiled(self._form, everywhere)(
+                self._target, w, np.linalg.inv(response), self._parameters, guesses
+            )
             fields, slopes, slope_response, several = map(np.asarray, found)
         return Prox(fields, slopes, slope_response, float(several))
 
 
 @lru_cache(maxsize=64)
 def passed_through(student: Form) -> Form:
-    """The attention z ↦ S[z] K, with one matrix K = `root`, (L, L, n), per sample, and the student's own numbers `inner`."""
+    """The attention z ↦ S[z] K: one K = `root` per sample, (L, L, n); `inner` are the student's numbers."""
 
     def function(fields, root, inner):
         matrix = entries(student)(fields, **inner)

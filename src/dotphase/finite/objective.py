@@ -17,7 +17,7 @@ def gram_loss(answer, guess, grams: Grams):
 
         ½ Tr[T G^{xx} Tᵀ] − Tr[T G^{xx̃} Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ].
 
-    **Arguments**: `answer` T, `guess` S and the three `grams`: arrays (L, L, n), or nested lists of arrays (n,).
+    **Arguments**: `answer` T, `guess` S and the `grams`: arrays (L, L, n), or nested lists of arrays (n,).
     """
     own = 0.5 * trace(answer, grams.true, answer) + 0.5 * trace(guess, grams.seen, guess)
     return own - trace(answer, grams.mixed, guess)
@@ -33,8 +33,8 @@ def trace(left, gram, right):
 class Objective:
     """F(Q) = Σ_μ ℓ_μ(x̃^μ Q/√d) + (λ/2)‖Q‖², where ℓ_μ(z) = ‖y^μ − S[z] x̃^μ‖²/(2d).
 
-    The loss of a sample depends on the weights only through its fields z = x̃Q/√d ∈ R^{L×r_s}; everything else about
-    the sample is a few scalar products. So F and its gradient
+    The loss of a sample depends on the weights only through its fields z = x̃Q/√d ∈ R^{L×r_s}; everything else
+    about the sample is a few scalar products. So F and its gradient
 
         ∇F = Σ_μ x̃^μᵀ ∇ℓ_μ/√d + λQ
 
@@ -50,13 +50,14 @@ class Objective:
         self.rank = sample.scenario.student.rank
         self.ridge = sample.scenario.ridge
         answer, grams = sample.answers, sample.grams
-        # ℓ = constant − Tr[C Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ] with C = T G^{xx̃}: what does not depend on Q is formed once.
+        # ℓ = constant − Tr[C Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ] with C = T G^{xx̃}: what Q does not enter is formed once.
         self._constant = 0.5 * float(np.einsum("ijn,jkn,ikn->", answer, grams.true, answer, optimize=True))
         target = np.einsum("ijn,jkn->ikn", answer, grams.mixed)
         self._passes = _compiled(sample.scenario.student.form)
         with jax.enable_x64(True):
             # The tokens are aligned, so that on a CPU this shares their memory and copies nothing.
-            self._data = jax.device_put(_Data(sample.tokens, target, grams.seen, sample.scenario.student.values))
+            numbers = sample.scenario.student.values
+            self._data = jax.device_put(_Data(sample.tokens, target, grams.seen, numbers))
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """F(Q) and ∇F(Q)."""
@@ -109,13 +110,15 @@ class _Passes(NamedTuple):
 def _compiled(form: Form) -> _Passes:
     """The compiled passes of one student: fields there, gradient back, and between them sums over samples."""
     import jax
+    import jax.numpy as jnp
 
     attention = entries(form)
 
     def loss(z, data: _Data):
         guess = attention([list(row) for row in z], **data.parameters)
-        linear = sum(s * t for row, wanted in zip(guess, data.target, strict=True) for s, t in zip(row, wanted, strict=True))
-        return (0.5 * trace(guess, data.seen, guess) - linear).sum()
+        tokens = range(len(guess))
+        linear = sum(guess[i][j] * data.target[i, j] for i in tokens for j in tokens)
+        return jnp.sum(0.5 * trace(guess, data.seen, guess) - linear)
 
     def value_and_gradient(data: _Data, weights):
         value, slopes = jax.value_and_grad(loss)(_fields(data, weights), data)
@@ -150,6 +153,6 @@ def _product(left, right):
         return (left @ right[:, 0])[:, None]
     if left.shape[0] == 1:
         return (left[0] @ right)[None]
-    # Without the barriers a transposition is merged into the product, which then takes a route ten times slower.
+    # Without the barriers a transposition is merged into the product, which is then ten times slower.
     left, right = optimization_barrier((left, right))
     return optimization_barrier(left @ right)

@@ -103,10 +103,10 @@ def _ended(weights, value, norm, steps, evaluations, tolerance, why="the steps a
 
 @dataclass(frozen=True)
 class LBFGS:
-    """Limited-memory BFGS: quasi-Newton steps from the last few changes of Q and ∇F, with a Wolfe line search.
+    """Limited-memory BFGS: quasi-Newton steps from the last changes of Q and ∇F, with a Wolfe line search.
 
-    **Arguments**: `steps`, the most that are taken; `tolerance` on the relative gradient norm; `memory`, how many
-    changes are kept; `longest`, the first step's length relative to ‖Q‖.
+    **Arguments**: `steps`, the most that are taken; `tolerance` on the relative gradient norm; `memory`, how
+    many changes are kept; `longest`, the first step's length relative to ‖Q‖.
     """
 
     steps: int = 2000
@@ -118,7 +118,8 @@ class LBFGS:
         weights, evaluations = start.copy(), 1
         value, gradient = objective(weights)
         if not np.isfinite(value):
-            return Descent(weights, value, np.inf, 0, 1, "diverged", "the objective is not finite at the start")
+            reason = "the objective is not finite at the start"
+            return Descent(weights, value, np.inf, 0, 1, "diverged", reason)
         changes: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=self.memory)
         for step in range(self.steps + 1):
             if watch is not None:
@@ -127,8 +128,8 @@ class LBFGS:
             if norm <= self.tolerance or step == self.steps:
                 return _ended(weights, value, norm, step, evaluations, self.tolerance)
             direction = -_apply_inverse(changes, gradient)
-            first = 1.0 if changes else self.longest * max(1.0, np.linalg.norm(weights)) / np.linalg.norm(direction)
-            found = _wolfe(objective, weights, value, gradient, direction, float(first))
+            short = self.longest * max(1.0, np.linalg.norm(weights)) / np.linalg.norm(direction)
+            found = _wolfe(objective, weights, value, gradient, direction, 1.0 if changes else float(short))
             evaluations += found.evaluations
             if found.gradient is None and changes:
                 changes.clear()  # the memory misled: start again from the gradient

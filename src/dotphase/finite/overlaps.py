@@ -23,7 +23,7 @@ class Overlaps(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, np.ndarray]:
-        """Tr q_l, ‖m_l‖, ‖θ_l‖ per token: what Q → −Q and Q → QO do not change. At rank one: q_l, |m_l|, |θ_l|."""
+        """Tr q_l, ‖m_l‖, ‖θ_l‖ per token, which Q → QO does not change. At rank one: q_l, |m_l|, |θ_l|."""
         return {
             "q": np.trace(self.q, axis1=-2, axis2=-1),
             "m": np.linalg.norm(self.m, axis=-1),

@@ -1,4 +1,4 @@
-"""Data of a scenario at finite d: the tokens the student sees, and per sample the little it takes to know the loss."""
+"""Data of a scenario at finite d: what the student sees, and the little more it takes to know the loss."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def sample(
 ) -> Sample:
     """n = αd sentences x ∈ R^{L×d}, x_l ~ N(0, Σ_l), with the teacher's attention on each.
 
-    Each token has its own stream of random numbers, drawn in double precision block by block, so neither the block
-    size nor the precision changes what is drawn: single precision is the same data, rounded.
+    Each token has its own stream of random numbers, drawn in double precision block by block, so neither the
+    block size nor the precision changes what is drawn: single precision is the same data, rounded.
 
     **Arguments**
 

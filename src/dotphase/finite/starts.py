@@ -39,8 +39,8 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
     - `"random"` or `Random(scale)`: Q_i ~ scale · N(0, I), scale 0.1 unless given.
     - an array (d, r_s): itself.
 
-    Columns that the named direction does not fill are random at a tenth of its size: at zero they would be stationary
-    for any attention that is even in them, and training could never use them.
+    Columns that the named direction does not fill are random at a tenth of its size: at zero they would be
+    stationary for any attention that is even in them, and training could never use them.
     """
     shape = (instance.dimension, instance.scenario.student.rank)
     if isinstance(start, str):

@@ -38,16 +38,19 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
     """ε_g = E‖y(x) − f_Q(x)‖²/(dL) over new samples x, exactly, for given weights.
 
     With W = [Q, Q*]/√d, attention sees a sample only through a_l = Wᵀx_l ~ N(0, C_l), C_l = WᵀΣ_lW. Given
-    a_l = C_l^{1/2}ζ_l, the sample itself averages to E[x_l | ζ] = M_l ζ_l, M_l = Σ_l W C_l^{-1/2}, so its scalar products do to
+    a_l = C_l^{1/2}ζ_l, the sample itself averages to E[x_l | ζ] = M_l ζ_l, M_l = Σ_l W C_l^{-1/2}, and its
+    scalar products to
 
-        E[x_l·x_l' | ζ] = ζ_lᵀ M_lᵀM_l' ζ_l' + δ_ll' (Tr Σ_l − Tr M_lᵀM_l),   E[x_l·p_l' | ζ] = ζ_lᵀ M_lᵀ p_l',
+        E[x_l·x_l' | ζ] = ζ_lᵀ M_lᵀM_l' ζ_l' + δ_ll' (Tr Σ_l − Tr M_lᵀM_l),
+        E[x_l·p_l' | ζ] = ζ_lᵀ M_lᵀ p_l',
 
     and the loss, linear in them, is averaged over the L(r_s + r_t) normals ζ alone.
 
     **Arguments**
 
     - `instance`: the realisation (Q*, spectra, encodings);  `weights`: Q, (d, r_s).
-    - `rule`: for the Gaussian average; Gauss–Hermite where its tensor is affordable, else scrambled Sobol' points.
+    - `rule`: for the Gaussian average; Gauss–Hermite where its tensor is affordable, else scrambled Sobol'
+      points.
 
     **Returns** an `Estimate` whose error is that of the Gaussian average.
     """
@@ -68,7 +71,8 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
 
 
 def default_rule(dimension: int) -> Rule:
-    """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10, else Sobol'."""
+    """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10, else
+    Sobol'."""
     order = int(MOST_NODES ** (1 / dimension) + 1e-9)
     return GaussHermite(min(order, 40)) if order >= 10 else Sobol(2 * MOST_NODES)
 
@@ -127,5 +131,6 @@ def _expected_grams(reduced: Moments, zeta: list[list]) -> Grams:
 
 
 def _dot(numbers, arrays):
-    # A written-out sum: it joins the operations around it into one loop over the nodes, where a reduction would not.
+    # A written-out sum: it joins the operations around it into one loop over the nodes, where a reduction
+    # would not.
     return sum(number * array for number, array in zip(numbers, arrays, strict=True))

@@ -28,7 +28,8 @@ OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """What was recorded on the way: `step` (k,), `loss` F/d (k,), and `overlaps`, each with a first axis k."""
+    """What was recorded on the way: `step` (k,), `loss` F/d (k,), and `overlaps`, each with a first axis
+    k."""
 
     step: np.ndarray
     loss: np.ndarray
@@ -37,12 +38,14 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """One seed's answer. After a divergence there is none: all but `outcome`, `reason` and the counts are None.
+    """One seed's answer. After a divergence there is none: all but `outcome`, `reason` and the counts are
+    None.
 
     - `test_error`: ε_g, exact for these weights, with the error of its Gaussian average.
     - `train_loss`: ε_t = F/d at the end.
     - `overlaps`: with their signs.
     - `gradient_norm`: ‖∇F‖ ‖Q‖/F.
+    - `teacher_excess`: how much longer than expected this seed's teacher is.
     """
 
     seed: int
@@ -51,21 +54,22 @@ class Run:
     steps: int
     evaluations: int
     seconds: float
+    teacher_excess: float
     weights: np.ndarray | None
     test_error: Estimate | None
     train_loss: float | None
     overlaps: Overlaps | None
     gradient_norm: float | None
-    trajectory: Trajectory | None = None
+    trajectory: Any = None
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
     """The answers of several seeds, and their averages.
 
-    `test_error`, `train_loss`, `gradient_norm` are averages over the seeds that gave an answer; so are `q`, `m`,
-    `theta`, the sizes Tr q_l, ‖m_l‖, ‖θ_l‖ averaged over tokens (at rank one q, |m|, |θ|). `per_token` keeps the tokens
-    apart, and each of `runs` its signs.
+    `test_error`, `train_loss`, `gradient_norm` are averages over the seeds that gave an answer; so are `q`,
+    `m`, `theta`, the sizes Tr q_l, ‖m_l‖, ‖θ_l‖ averaged over tokens (at rank one q, |m|, |θ|). `per_token`
+    keeps the tokens apart, and each of `runs` its signs.
     """
 
     scenario: Scenario
@@ -81,11 +85,11 @@ class Runs:
 
     @property
     def test_error(self) -> Mean:
-        return over_seeds([None if run.test_error is None else float(run.test_error.value) for run in self.runs])
+        return over_seeds(self.values("test_error"))
 
     @property
     def train_loss(self) -> Mean:
-        return over_seeds([run.train_loss for run in self.runs])
+        return over_seeds(self.values("train_loss"))
 
     @property
     def gradient_norm(self) -> Mean:
@@ -93,24 +97,31 @@ class Runs:
 
     @property
     def q(self) -> Mean:
-        return self._size("q", average=True)
+        return over_seeds(self.values("q"))
 
     @property
     def m(self) -> Mean:
-        return self._size("m", average=True)
+        return over_seeds(self.values("m"))
 
     @property
     def theta(self) -> Mean:
-        return self._size("theta", average=True)
+        return over_seeds(self.values("theta"))
 
     @property
     def per_token(self) -> dict[str, Mean]:
         """q, m, theta as averages of arrays (L,)."""
-        return {name: self._size(name, average=False) for name in ("q", "m", "theta")}
+        sizes = [None if run.overlaps is None else run.overlaps.sizes for run in self.runs]
+        return {name: over_seeds([size and size[name] for size in sizes]) for name in ("q", "m", "theta")}
 
-    def _size(self, name: str, average: bool) -> Mean:
-        sizes = [None if run.overlaps is None else run.overlaps.sizes[name] for run in self.runs]
-        return over_seeds([size.mean() if average and size is not None else size for size in sizes])
+    def values(self, name: str) -> list[float | None]:
+        """One observable of every seed: `test_error`, `train_loss`, or the token-averaged size of `q`, `m`,
+        `theta`."""
+        return [None if run.overlaps is None else _value(run, name) for run in self.runs]
+
+    def adjusted(self, name: str) -> Mean:
+        """The average at a teacher of the expected length: what is left when `teacher_excess` is regressed
+        out."""
+        return over_seeds(self.values(name), control=[run.teacher_excess for run in self.runs])
 
     def as_json(self) -> dict[str, Any]:
         """The averages, the counts of outcomes and the time, as plain data."""
@@ -126,6 +137,12 @@ class Runs:
             "reasons": sorted({run.reason for run in self.runs if run.outcome == "diverged"}),
             "seconds": self.seconds,
         }
+
+
+def _value(run: Run, name: str) -> float:
+    if name == "test_error":
+        return float(run.test_error.value)  # type: ignore[union-attr]
+    return run.train_loss if name == "train_loss" else float(run.overlaps.sizes[name].mean())  # type: ignore
 
 
 def train(
@@ -145,7 +162,8 @@ def train(
 
     - `scenario`, `d`: what is learned, and in how many dimensions.
     - `start`: `"semantic"`, `"positional"`, `"random"`, `Random(scale)` or weights (d, r_s).
-    - `optimiser`: `"lbfgs"`, `"gd"`, `"adam"`, or one of `LBFGS`, `GradientDescent`, `Adam` with its settings.
+    - `optimiser`: `"lbfgs"`, `"gd"`, `"adam"`, or one of `LBFGS`, `GradientDescent`, `Adam` with its
+      settings.
     - `seeds`: how many (then 0, 1, …), or which.
     - `precision`: of the data, `"float64"` or `"float32"`.
     - `record`: keep loss and overlaps of every `record`-th step.
@@ -164,7 +182,9 @@ def train(
     return Runs(scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin)
 
 
-def _train_one(instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None) -> Run:
+def _train_one(
+    instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None
+) -> Run:
     begin = perf_counter()
     weights = start_weights(instance, start)
     objective = Objective(sample(instance, precision=precision))
@@ -173,15 +193,24 @@ def _train_one(instance: Instance, start: Start, method: Optimiser, precision: s
     return answer(instance, end, begin, recorder and recorder.trajectory)
 
 
-def answer(instance: Instance, end: Descent, begin: float, trajectory: Trajectory | None = None) -> Run:
+def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = None) -> Run:
     """What the weights at the end of a descent amount to."""
     found = end.outcome != "diverged"
-    common = (instance.seed, end.outcome, end.reason, end.steps, end.evaluations)
-    if not found:
-        return Run(*common, perf_counter() - begin, *[None] * 5, trajectory)
-    error, values = exact_test_error(instance, end.weights), overlaps(instance, end.weights)
-    loss = end.value / instance.dimension
-    return Run(*common, perf_counter() - begin, end.weights, error, loss, values, end.gradient_norm, trajectory)
+    return Run(
+        seed=instance.seed,
+        outcome=end.outcome,
+        reason=end.reason,
+        steps=end.steps,
+        evaluations=end.evaluations,
+        weights=end.weights if found else None,
+        test_error=exact_test_error(instance, end.weights) if found else None,
+        train_loss=end.value / instance.dimension if found else None,
+        overlaps=overlaps(instance, end.weights) if found else None,
+        gradient_norm=end.gradient_norm if found else None,
+        teacher_excess=instance.teacher_excess,
+        trajectory=trajectory,
+        seconds=perf_counter() - begin,
+    )
 
 
 class _Recorder:
@@ -195,11 +224,14 @@ class _Recorder:
     @property
     def trajectory(self) -> Trajectory:
         steps, losses, values = zip(*self.rows, strict=True)
-        return Trajectory(np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True))))
+        return Trajectory(
+            np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True)))
+        )
 
 
 def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:
-    """A named optimiser with its defaults; on single-precision data it stops where rounding hides the gradient."""
+    """A named optimiser with its defaults; on single-precision data it stops where rounding hides the
+    gradient."""
     if not isinstance(optimiser, str):
         return optimiser
     if optimiser not in OPTIMISERS:
