@@ -30,7 +30,7 @@ def worst(followed):
 
 
 CASES = [
-    pytest.param(paper(), NoisyStart(0.6, 0.05, 0.4, 2.0), 3, id="two tokens"),
+    pytest.param(paper(), NoisyStart(0.6, 0.05, 0.4, 2.0), 2, id="two tokens"),
     pytest.param(
         uneven(), NoisyStart(0.6, 0.1, 0.4, 1.0), 2, id="three tokens, rank two", marks=pytest.mark.slow
     ),
@@ -41,15 +41,15 @@ CASES = [
 def test_the_first_iterations_follow_state_evolution_and_need_the_onsager_term(
     scenario, start, steps, monkeypatch
 ):
-    followed = follow(scenario, 400, range(100, 112), start, steps, Sobol(2**13))
+    followed = follow(scenario, 400, range(100, 124), start, steps, Sobol(2**13))
     assert np.isfinite(followed.passed).all()
-    # 12 seeds: Student's t with 11 degrees of freedom, a few dozen correlated numbers.
+    # 24 seeds: Student's t with 23 degrees of freedom, a few dozen correlated numbers.
     assert worst(followed) < 5, followed.deviations
 
     step = Gamp.step
     forgetful = lambda self, state, *rest: step(self, state._replace(slopes=0 * state.slopes), *rest)  # noqa: E731
     monkeypatch.setattr(Gamp, "step", forgetful)
-    astray = follow(scenario, 400, range(100, 112), start, steps, Sobol(2**13))
+    astray = follow(scenario, 400, range(100, 124), start, steps, Sobol(2**13))
     assert worst(astray) > 10, astray.deviations
 
 

@@ -33,7 +33,7 @@ def test_options_reach_the_scenario():
 
 
 def test_gamp_tells_its_gradient_norm():
-    found = run("gamp", "--d", 60, "--seeds", 1, "--json")
+    found = run("gamp", "--d", 100, "--seeds", 1, "--json")
     assert json.loads(found.stdout)["gradient_norm"]["mean"] < 1e-6
 
 

@@ -26,40 +26,47 @@ LABELS = {
 
 
 def draw_comparison(comparison: Comparison, path: str | Path) -> None:
-    """Per observable a panel: the theory as a line with its error as a band, both experiments with error
-    bars."""
+    """Per observable two panels: the values, and how far the experiments are from the theory, in per cent.
+
+    The theory is a line with its error as a band; both experiments have error bars of one standard error.
+    """
     names = list(dict.fromkeys(entry.observable for entry in comparison.entries))
     starts = list(dict.fromkeys(entry.start for entry in comparison.entries))
-    figure, axes = _panels(len(names), width=2.5, height=3.1)
-    for axis, name in zip(axes, names, strict=True):
-        for place, start in enumerate(starts):
-            entry = next(e for e in comparison.entries if (e.start, e.observable) == (start, name))
-            _draw_entry(axis, entry, place, COLOURS.get(start, COLOURS["neutral"]))
-        axis.set_xticks(range(len(starts)), starts)
-        axis.set_xlim(-0.5, len(starts) - 0.5)
+    figure, axes = _panels(len(names), width=2.5, height=5.2, rows=2)
+    for entry in comparison.entries:
+        column, place = names.index(entry.observable), starts.index(entry.start)
+        colour = COLOURS.get(entry.start, COLOURS["neutral"])
+        _draw_entry(axes[column], entry, place, colour, relative=False)
+        _draw_entry(axes[len(names) + column], entry, place, colour, relative=True)
+    for axis, name in zip(axes, names, strict=False):
         axis.set_title(LABELS[name], fontsize=11)
         axis.set_ylim(bottom=-0.03 * axis.get_ylim()[1])  # a theory of exactly zero stays visible
+    for axis in axes:
+        axis.set_xticks(range(len(starts)), starts)
+        axis.set_xlim(-0.5, len(starts) - 0.5)
+    axes[len(names)].set_ylabel("deviation from theory (%)", fontsize=9)
     _legend(figure, ["theory", "message passing", "training"])
     seeds = len(next(iter(comparison.trained.values())).runs)
-    alpha = comparison.scenario.sample_ratio
-    figure.suptitle(
-        f"α = {alpha:g}, d = {comparison.dimension}, {seeds} seeds; bars: one standard error", y=0.99
-    )
-    _save(figure, path, bottom=0.2, top=0.8)
+    size = f"α = {comparison.scenario.sample_ratio:g}, d = {comparison.dimension}, {seeds} seeds"
+    figure.suptitle(f"{size}; bars: one standard error", y=0.98)
+    _save(figure, path, bottom=0.12, top=0.88, columns=len(names))
 
 
-def _draw_entry(axis: Any, entry: Any, place: int, colour: str) -> None:
+def _draw_entry(axis: Any, entry: Any, place: int, colour: str, relative: bool) -> None:
+    """One entry as it is, or in per cent of the theory's value less 100 (not drawn where that is zero)."""
+    if relative and (entry.theory is None or entry.theory.value == 0):
+        axis.text(place, 0, "theory: 0", ha="center", va="bottom", fontsize=8, color=colour)
+        return
+    unit, zero = (100 / entry.theory.value, entry.theory.value) if relative else (1.0, 0.0)
     if entry.theory is not None:
-        value, error = float(entry.theory.value), float(entry.theory.error)
+        value, error = unit * (entry.theory.value - zero), unit * entry.theory.error
         ends = [place - 0.35, place + 0.35]
         axis.fill_between(ends, value - error, value + error, color=colour, alpha=0.25, lw=0)
         axis.plot(ends, [value, value], color=colour, lw=1.5)
     for mean, shift, marker in ((entry.passed, -0.15, "s"), (entry.trained, 0.15, "o")):
         if mean.mean is not None:
-            error = mean.sem or 0.0
-            axis.errorbar(
-                place + shift, mean.mean, error, fmt=marker, color=colour, ms=5, capsize=4, mfc="white"
-            )
+            value, error = unit * (mean.mean - zero), unit * (mean.sem or 0.0)
+            axis.errorbar(place + shift, value, error, fmt=marker, color=colour, ms=5, capsize=4, mfc="white")
 
 
 def draw_sizes(
@@ -144,11 +151,11 @@ def draw_clusters(m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str 
     figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
-def _panels(count: int, width: float, height: float) -> tuple[Figure, list[Any]]:
+def _panels(count: int, width: float, height: float, rows: int = 1) -> tuple[Figure, list[Any]]:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * count, height))
-    axes = [figure.add_subplot(1, count, k + 1) for k in range(count)]
+    axes = [figure.add_subplot(rows, count, k + 1) for k in range(rows * count)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8.5)
@@ -166,9 +173,10 @@ def _legend(figure: Figure, names: list[str]) -> None:
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=9.5)
 
 
-def _save(figure: Figure, path: str | Path, bottom: float, top: float) -> None:
-    count = len(figure.axes)
-    figure.subplots_adjust(left=0.3 / count, right=1 - 0.06 / count, bottom=bottom, top=top, wspace=0.42)
+def _save(figure: Figure, path: str | Path, bottom: float, top: float, columns: int | None = None) -> None:
+    count = columns or len(figure.axes)
+    left, right = 0.3 / count, 1 - 0.06 / count
+    figure.subplots_adjust(left=left, right=right, bottom=bottom, top=top, wspace=0.42, hspace=0.3)
     figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
