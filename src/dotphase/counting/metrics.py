@@ -5,9 +5,9 @@ known once the two *positions* are known, and how much once the two *letters* ar
 
     share(k) = Var_k(E[A | k]) / Var(A),      k = (i, j)  or  k = (t_i, t_j)
 
-A positional model has a position share of 1 and a smaller letter share, a semantic one the reverse. Neither
-smaller share is 0: the diagonal i = j is a pair of equal positions and, always, of equal letters. So they
-are compared with each other, and the weight on equal letters leaves the diagonal out:
+A purely positional model has a position share of 1 and a smaller letter share, a semantic one the reverse.
+The smaller share need not be 0: the diagonal i = j is a pair of equal positions and, always, of equal
+letters. So they are compared with each other, and the weight on equal letters leaves the diagonal out:
 
     equal-letter weight = a_= / (a_= + a_≠),   a_= = E[A_ij | t_i = t_j, i ≠ j],   a_≠ = E[A_ij | t_i ≠ t_j]
 
@@ -27,13 +27,13 @@ DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
 
 
 class Estimate(NamedTuple):
-    """A value and its standard error."""
+    """A value and its standard error, nan where a single seed gives none."""
 
     value: float
     error: float
 
     def __str__(self):
-        return f"{self.value:.4f} ± {self.error:.4f}"
+        return f"{self.value:.4f}" + (f" ± {self.error:.4f}" if np.isfinite(self.error) else "")
 
 
 class Scores(NamedTuple):

@@ -119,7 +119,7 @@ def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
             across[:, 0], up[:, 0], up[:, 1], across[:, 1],
             fmt=next(markers), color=colour, markersize=6, markerfacecolor="none", label=label,
         )  # fmt: skip
-    axes.set(xlim=(0, 1.04), ylim=(0, 1.04), aspect="equal")
+    axes.set(xlim=(-0.03, 1.04), ylim=(-0.03, 1.04), aspect="equal")
     axes.set_xlabel("attention variance explained by the two letters")
     axes.set_ylabel("… by the two positions")
     axes.text(0.08, 0.93, "positional", color=COLOURS["positional"])
