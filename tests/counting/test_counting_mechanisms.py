@@ -1,12 +1,22 @@
 """The two mechanisms really appear, tell themselves apart, and survive surgery: the experiment in small."""
 
-from dataclasses import replace
-
 import jax
 import numpy as np
 import pytest
 
-from dotphase.counting import Experiment, Recipe, fold, load, operate, perform, separation, what_stayed
+from dotphase.counting import (
+    Experiment,
+    Recipe,
+    all_data,
+    fold,
+    load,
+    logits,
+    operate,
+    perform,
+    separation,
+    train,
+    what_stayed,
+)
 from dotphase.counting.summary import seed_weights, summarise
 from dotphase.counting.surgery import distance
 
@@ -32,8 +42,6 @@ def test_the_mechanisms_stand_more_than_ten_standard_errors_apart(learnt):
 
 @BOTH
 def test_surgery_without_noise_changes_nothing(learnt, mechanism):
-    from dotphase.counting import all_data, logits
-
     run = learnt[mechanism]
     weights, tokens = seed_weights(run, 0), all_data(run.experiment).validation[0]
     operated = operate(weights, mechanism, jax.random.key(0), 0.0)
@@ -77,24 +85,24 @@ def test_a_model_that_does_not_stay_is_seen_not_to(learnt):
 
 @pytest.mark.slow
 @BOTH
-def test_full_setting_counts_to_99_8_percent_and_stays_after_surgery(mechanism):
-    """The published setting, four seeds: about half an hour for both mechanisms and their surgery."""
-    before = summarise_and_train(Experiment(mechanism=mechanism))
-    assert before.accuracy.value >= 0.998
-    assert [seed.verdict for seed in before.seeds] == [mechanism] * 4
+def test_the_published_setting_counts_to_99_8_percent_and_stays_after_surgery(mechanism):
+    """Four seeds, 200 epochs, then 100 of plain SGD: about a quarter of an hour for each mechanism."""
+    before = train(Experiment(mechanism=mechanism))
+    summary = summarise(before)
+    assert summary.accuracy.value >= 0.998
+    assert [seed.verdict for seed in summary.seeds] == [mechanism] * 4
+    for stayed in what_stayed(before, perform(before)):
+        assert stayed.accuracy_after >= stayed.accuracy_before
+        assert stayed.moved_share < 0.01
+        assert stayed.attention_change < 0.05 * stayed.attention_scale
+        assert stayed.scores_after.verdict == mechanism
 
 
 @pytest.mark.slow
-def test_free_training_lands_on_one_side_or_the_other():
-    """Unrestricted from random weights, a short training: every seed counts well, whatever it looks at."""
-    summary = summarise_and_train(
-        Experiment(mechanism="free", recipe=Recipe(epochs=10), seeds=tuple(range(8)))
-    )
+def test_free_training_matches_letters_but_not_with_themselves():
+    """Unrestricted from random weights, a short training: eight verdicts, and what is behind them."""
+    run = train(Experiment(mechanism="free", recipe=Recipe(epochs=20), seeds=tuple(range(8))))
+    summary = summarise(run)
     assert summary.accuracy.value > 0.99
-    assert all(seed.verdict != "undecided" for seed in summary.seeds)
-
-
-def summarise_and_train(experiment):
-    from dotphase.counting import train
-
-    return summarise(train(replace(experiment)))
+    assert [seed.verdict for seed in summary.seeds] == ["semantic"] * 8
+    assert summary.scores.position_share.value < 0.1  # a bright diagonal alone would make it 0.5
