@@ -132,8 +132,11 @@ def _print_runs(found: Runs, as_json: bool) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
-    labels = ("test_error", "train_loss", "m", "theta", "q", "gradient_norm")
-    lines += [f"  {label:<14}{getattr(found, label)}" for label in labels]
+    lines += [
+        f"  {name:<14}{getattr(found, name)}" for name in ("test_error", "train_loss", "m", "theta", "q")
+    ]
+    if found.gradient_norm.mean is not None:
+        lines.append(f"  {'gradient_norm':<14}{found.gradient_norm.mean:.1e}")
     failed = [run for run in found.runs if run.outcome == "diverged"]
     lines += [f"  seed {run.seed}: diverged, {run.reason}" for run in failed]
     typer.echo("\n".join(lines))

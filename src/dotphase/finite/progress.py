@@ -9,8 +9,10 @@ Item = TypeVar("Item")
 
 
 def track(items: Sequence[Item], description: str, show: bool) -> Iterator[Item]:
-    """The items one by one, with a bar on the error stream that goes away at the end."""
-    if not show:
+    """The items one by one; where the error stream is a terminal, with a bar that goes away at the end."""
+    import sys
+
+    if not show or not sys.stderr.isatty():
         yield from items
         return
     from rich.console import Console
