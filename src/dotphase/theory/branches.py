@@ -1,0 +1,209 @@
+"""Branches: a fixed point followed along a parameter, where it ends, and which fixed points there are at all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from ..gaussian import Estimate, Rule, Sobol
+from ..scenario.scenario import ALIASES, Scenario
+from ..scenario.symmetry import apply, symmetries
+from .overlaps import Overlaps
+from .solution import Solution
+from .solve import Start, solve
+from .starts import NAMES
+from .starts import start as named_start
+from .transitions import SCANNED, USABLE, Transition
+
+SEEDS = 4  # independent node sets on which the end of a branch is located
+SETTLED_ENOUGH = (
+    1e-4  # residual of a fixed point that exists, although nodes near a jump keep it from settling
+)
+
+
+def follow(
+    scenario: Scenario,
+    start: Start,
+    parameter: str,
+    values: Iterable[float],
+    rule: Rule | None = None,
+    rtol: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Solution]:
+    """The branch of a start at each of `values` of a parameter, every solve begun at the last one that succeeded.
+
+    Where continuation fails the start itself is tried; a point that fails still is in the list, with its reason.
+
+    **Example**
+
+        follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2, 1.5, 1, 0.7])
+    """
+    found: list[Solution] = []
+    last, values = start, list(values)
+    for value in values:
+        solution = _continued(scenario.vary(**{parameter: value}), last, start, rule, rtol)
+        if solution.outcome in USABLE:
+            last = solution
+        found.append(solution)
+        if progress is not None:
+            progress(len(found), len(values))
+    return found
+
+
+def _continued(
+    scenario: Scenario, last: Start, start: Start, rule: Rule | None, rtol: float | None
+) -> Solution:
+    solution = solve(scenario, last, rule=rule, rtol=rtol)
+    if solution.outcome in USABLE or last is start:
+        return solution
+    again = solve(scenario, start, rule=rule, rtol=rtol)
+    return again if again.outcome in USABLE or solution.outcome == "stalled" else solution
+
+
+def spinodal(
+    scenario: Scenario,
+    start: str = "semantic",
+    along: str = "sample_ratio",
+    between: tuple[float, float] = (0.2, 5.0),
+    precision: float = 2e-3,
+    rule: Sobol | None = None,
+) -> Transition:
+    """Where a branch ends as a parameter falls: the last value at which continuation still finds its mechanism.
+
+    The end is located by bisection to a quarter of `precision` on each of several independent node sets; the location
+    is their mean, its error their standard error, which may well be larger than `precision`: near its end a branch is
+    soft, and sampling errors are amplified.
+    """
+    began, along = time.perf_counter(), ALIASES.get(along, along)
+    rule = rule or Sobol(2**14)
+    low, high = between
+    scan = np.geomspace(high, low, SCANNED) if low > 0 else np.linspace(high, low, SCANNED)
+    ends, evaluations = [], 0
+    for seed in range(SEEDS):
+        end, spent, reason = _end(
+            scenario, start, along, scan, replace(rule, seed=rule.seed + seed), precision / 4
+        )
+        evaluations += spent
+        if end is None:
+            gone = Estimate(np.nan, np.inf)
+            seconds = time.perf_counter() - began
+            return Transition("spinodal", along, gone, "absent", reason, evaluations, rule.count, seconds)
+        ends.append(end)
+        scan = np.array([p for p in scan if p <= 2 * max(ends)]) if low > 0 else scan
+    location = Estimate(float(np.mean(ends)), float(np.std(ends, ddof=1) / np.sqrt(SEEDS)))
+    precise = location.error <= precision
+    why = (
+        ""
+        if precise
+        else f"{SEEDS} node sets of {rule.count} put the end at {', '.join(f'{e:.4g}' for e in ends)}"
+    )
+    outcome, seconds = "located" if precise else "imprecise", time.perf_counter() - began
+    return Transition("spinodal", along, location, outcome, why, evaluations, rule.count, seconds)
+
+
+def _end(
+    scenario: Scenario, start: str, along: str, scan: Sequence[float] | np.ndarray, rule: Sobol, width: float
+) -> tuple[float | None, int, str]:
+    """The end of a branch on one node set: the value (None if it does not end), the evaluations, and why none."""
+    last: Start = start
+    inside, outside, spent = None, None, 0
+
+    def exists(p: float) -> bool:
+        nonlocal last, spent
+        solution = _continued(scenario.vary(**{along: p}), last, start, rule, None)
+        spent += solution.evaluations
+        there = solution.mechanism == start and solution.residual < SETTLED_ENOUGH
+        if there:
+            last = solution
+        return there
+
+    for p in map(float, scan):
+        if exists(p):
+            inside = p
+        elif inside is not None:
+            outside = p
+            break
+    if inside is None or outside is None:
+        what = "exists nowhere" if inside is None else "does not end"
+        return None, spent, f"the {start} branch {what} between {along} = {min(scan):.4g} and {max(scan):.4g}"
+    while inside - outside > width:
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if exists(middle) else (inside, middle)
+    return (inside + outside) / 2, spent, ""
+
+
+def find_fixed_points(
+    scenario: Scenario,
+    rule: Rule | None = None,
+    extra: Iterable[Overlaps] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Solution]:
+    """All fixed points that a search from many starts finds, lowest training loss first, each once.
+
+    Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in several proportions
+    and with several responses V, and `extra`. Fixed points that differ by a symmetry of the scenario or by a rotation
+    of the student's columns are one.
+    """
+    starts: list[Start] = [*NAMES, *_mixed(scenario), *extra]
+    group, found = symmetries(scenario), []
+    for done, begin in enumerate(starts, start=1):
+        try:
+            solution = solve(scenario, begin, rule=rule, rtol=None)
+        except ValueError:
+            if isinstance(begin, str):  # a scenario without positions has no positional start
+                continue
+            raise
+        if solution.outcome != "stalled" and not any(_same(solution, other, group) for other in found):
+            found.append(replace(solution, branch=solution.mechanism, outcome="converged", reason=""))
+        if progress is not None:
+            progress(done, len(starts))
+    return sorted(found, key=lambda s: float(s.train_loss.value))
+
+
+def _mixed(scenario: Scenario) -> list[Overlaps]:
+    try:
+        semantic, positional = (named_start(scenario, name) for name in ("semantic", "positional"))
+    except ValueError:
+        return []
+    mixtures = []
+    for share, response in product((0.25, 0.5, 0.75), (0.5, 2.0)):
+        part = lambda a, b, share=share: share * a + (1 - share) * b  # noqa: E731
+        mixtures.append(
+            Overlaps(
+                part(semantic.q, positional.q),
+                response * semantic.V,
+                np.sqrt(1 - share) * positional.m,
+                share * semantic.theta,
+            )
+        )
+    return mixtures
+
+
+def _same(a: Solution, b: Solution, group) -> bool:
+    """Whether two fixed points are one, up to a symmetry and a rotation of the student's columns.
+
+    On the same nodes, one fixed point found twice differs by how a few nodes near a jump were blurred: by far less than
+    its standard error. Two that lie closer than that cannot be told apart.
+    """
+    pairs = ((a.test_error, b.test_error), (a.train_loss, b.train_loss))
+    if a.mechanism != b.mechanism or any(abs(p.value - r.value) > max(p.error, r.error) for p, r in pairs):
+        return False
+    here = _invariants(a.overlaps)
+    images = (_invariants(Overlaps(*apply(g, *b.overlaps))) for g in group)
+    return any(np.abs(here - there).max() < 0.05 * np.abs(here).max() for there in images)
+
+
+def _invariants(overlaps: Overlaps) -> np.ndarray:
+    """What a rotation of the student's columns leaves alone: products of m, θ and q in which the columns are summed."""
+    q, V, m, theta = overlaps
+    columns = np.concatenate([m[:, :, None], theta], axis=2).transpose(1, 0, 2).reshape(q.shape[1], -1)
+    unit = np.sqrt(np.trace(q, axis1=1, axis2=2).max())
+    through = np.einsum("ai,lab,bj->lij", columns, q, columns) / unit**4
+    pairs = np.einsum("lab,kba->lk", q, q) / unit**4
+    traces = np.einsum("laa->l", V) / np.einsum("laa->l", V).max()
+    parts = (columns.T @ columns / unit**2, through, pairs, traces, np.log(unit)[None])
+    return np.concatenate([np.ravel(part) for part in parts])

@@ -1,0 +1,65 @@
+"""The map around a fixed point: what stability, transitions and sensitivities are all read off from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..gaussian import Rule, Sobol
+from ..precision import in_double
+from ..scenario.symmetry import Symmetry, symmetries
+from .evaluator import Evaluator, Point
+from .fixed_points import fixed_point
+from .nodes import stabiliser
+from .overlaps import to_coordinates
+from .solution import Solution, SolveError
+
+MOST_EVALUATIONS = 30
+
+
+class Linearised(NamedTuple):
+    """A fixed point x of x ↦ map(x), with F(x) = map(x) − x and J = ∂F/∂x there.
+
+    - `evaluator`: the map on its nodes, holding the prox of every node; `point`: F, J and the observables at x.
+    - `kept`: the symmetries of the coordinates J is written in.
+    - `shifts`: how far each replicate's own fixed point lies from x, to first order: dx_r = −J⁻¹F_r, (R, n).
+    - `deviations`: what that does to ε_g and ε_t, their own scatter included, (R, 2).
+    """
+
+    solution: Solution
+    evaluator: Evaluator
+    point: Point
+    kept: tuple[Symmetry, ...]
+    shifts: np.ndarray
+    deviations: np.ndarray
+
+
+@in_double
+def linearise(
+    solution: Solution, rule: Rule | None = None, every_direction: bool = False, tolerance: float = 1e-8
+) -> Linearised:
+    """The map around a solution, in the coordinates its symmetries leave alone, or in all of them.
+
+    **Arguments**
+
+    - `rule`: nodes; as many Sobol' points as the solution had unless given. On nodes other than the solution's own the
+      fixed point is first found again, by Newton's steps.
+    - `every_direction`: also the directions that break a symmetry of the solution: does a small θ grow where θ = 0?
+    """
+    scenario = solution.scenario
+    if solution.outcome == "stalled":
+        raise SolveError(f"{solution.branch}: there is no fixed point to linearise around: {solution.reason}")
+    group = symmetries(scenario)
+    kept = group[:1] if every_direction else stabiliser(group, solution.overlaps)
+    evaluator = Evaluator(scenario, rule or Sobol(solution.nodes), group, kept)
+    x = np.asarray(to_coordinates(solution.overlaps, scenario.law.rho))
+    trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, newton=True)
+    # A prox that two minima share may change hands at every search; the minima in hand do for a linearisation.
+    if not (trail.converged or trail.point.residual <= tolerance):
+        raise SolveError(f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}")
+    point = trail.point
+    count = len(point.change)
+    shifts = -np.linalg.lstsq(point.slope, point.scatter[:, :count].T, rcond=1e-7)[0].T
+    deviations = point.scatter[:, count:] + shifts @ point.observable_slope
+    return Linearised(solution, evaluator, point, kept, shifts, deviations)
