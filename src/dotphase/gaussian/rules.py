@@ -86,7 +86,10 @@ class Sobol:
 
 @dataclass(frozen=True)
 class GaussHermite:
-    """Tensor Gauss–Hermite of `order` nodes per dimension; the error is the change from a rule of lower order."""
+    """Tensor Gauss–Hermite of `order` nodes per dimension; the error is the largest change from the next lower orders.
+
+    Two of them are compared, one of the other parity: rules of one parity can agree on a jump and both be wrong.
+    """
 
     order: int = 20
 
@@ -98,21 +101,21 @@ class GaussHermite:
         size = self.order**dimension
         if size > 2**24:
             raise ValueError(f"order: {self.order}^{dimension} nodes are too many; use Sobol in {dimension} dimensions")
-        points, weights = np.zeros((2, dimension, size)), np.zeros((2, size))
-        for replicate, order in enumerate((self.order, self.order - 2)):
+        points, weights = np.zeros((3, dimension, size)), np.zeros((3, size))
+        for replicate, order in enumerate((self.order, self.order - 1, self.order - 2)):
             grid, weight = _tensor(order, dimension)
             points[replicate, :, : len(weight)], weights[replicate, : len(weight)] = grid, weight
         return Nodes(points, weights)
 
     @property
     def pool(self) -> np.ndarray:
-        return np.array([1.0, 0.0])
+        return np.array([1.0, 0.0, 0.0])
 
     def error(self, deviations: np.ndarray) -> np.ndarray:
-        return np.abs(np.asarray(deviations)[1])
+        return np.abs(np.asarray(deviations)).max(0)
 
     def estimate(self, values: np.ndarray) -> Estimate:
-        return Estimate(values[0], np.abs(values[1] - values[0]))
+        return Estimate(values[0], self.error(np.asarray(values) - values[0]))
 
     def refined(self) -> GaussHermite:
         """Half as many nodes again in each dimension."""

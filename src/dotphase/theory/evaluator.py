@@ -27,6 +27,9 @@ class Point(NamedTuple):
     - `observables`: ε_g, ε_t;  `observable_slope`: their derivatives, (n, 2).
     - `residual`: the undamped residual, in units of the overlaps.
     - `scatter`: F and the observables of each replicate minus the pooled ones, (replicates, n + 2).
+    - `loss_scatter`: how the training loss of each replicate's own fixed point differs from the pooled one,
+      (replicates,). The training loss is the stationary value of the free energy, so to first order it moves only with
+      the average α E[E(z*)] itself and not with the overlaps.
     - `moments`: the pooled moments.
     """
 
@@ -37,6 +40,7 @@ class Point(NamedTuple):
     observable_slope: np.ndarray
     residual: float
     scatter: np.ndarray
+    loss_scatter: np.ndarray
     moments: np.ndarray
 
 
@@ -98,16 +102,16 @@ class Evaluator:
         run = compiled_input(self.structure)
         results, slopes, residual = map(np.asarray, run(self.values, x, rows, self.directions, slopes))
         count, B = len(self.basis), self.basis
-        slope = B @ slopes[:count, :-2].T - np.eye(count)
         scatter = results[1:] - results[0]
         return Point(
             x=x,
-            change=B @ (results[0, :-2] - x),
-            slope=slope,
-            observables=results[0, -2:],
-            observable_slope=slopes[:count, -2:],
+            change=B @ (results[0, :-3] - x),
+            slope=B @ slopes[:count, :-3].T - np.eye(count),
+            observables=results[0, -3:-1],
+            observable_slope=slopes[:count, -3:-1],
             residual=float(residual),
-            scatter=np.hstack([scatter[:, :-2] @ B.T, scatter[:, -2:]]),
+            scatter=np.hstack([scatter[:, :-3] @ B.T, scatter[:, -3:-1]]),
+            loss_scatter=scatter[:, -1],
             moments=rows[0],
         )
 

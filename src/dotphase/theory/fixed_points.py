@@ -21,6 +21,7 @@ from .evaluator import Evaluator, Point
 
 FIRST_STEP = 2.0  # δ at the start
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
+PATIENCE = 6  # steps without halving the residual, after which jumps are blurred more
 SEARCH_BELOW = 0.1  # residual from which it pays to find the prox globally
 
 
@@ -42,6 +43,7 @@ def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int
     """
     delta = np.inf if newton else FIRST_STEP
     searched = fresh = False
+    least, waiting = np.inf, 0
     if newton:
         evaluator.search(x)
         searched = fresh = True
@@ -70,6 +72,13 @@ def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int
             continue
         if best is not None and not newton:
             delta = _next_delta(delta, best, point)
+        waiting = 0 if point.residual < 0.5 * least else waiting + 1
+        least = min(least, point.residual)
+        if searched and waiting >= PATIENCE:
+            # Newton's steps go to and fro across a jump of the prox that these nodes resolve too sharply.
+            evaluator.blur *= 2.5
+            waiting, least = 0, np.inf
+            point = evaluator(point.x)
         best, fresh = point, False
         point = evaluator(point.x + _step(evaluator, point, delta))
     last = point if _finite(point) else (best or point)

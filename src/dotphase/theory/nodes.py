@@ -71,8 +71,8 @@ def moment_average(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
     length, r_s, r_t = shape
     shapes = [(length, r_s, r_s), (length, r_s, r_s), (length, r_s), (length, r_s, r_t)]
     matrix = _mean_action(subgroup, shapes)
-    full = np.eye(len(matrix) + 2)
-    full[:-2, :-2] = matrix
+    full = np.eye(len(matrix) + 3)
+    full[:-3, :-3] = matrix
     return full
 
 
@@ -121,7 +121,7 @@ def _orbits(projector: np.ndarray) -> np.ndarray:
 
 def _blocks(xi: np.ndarray, eta: np.ndarray, weights: np.ndarray) -> list[Block]:
     replicates, count = weights.shape
-    per = max(BLOCK // replicates, 1)
+    per = BLOCK // replicates
     blocks = []
     for start in range(0, count, per):
         cut = slice(start, start + per)

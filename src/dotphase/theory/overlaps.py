@@ -40,6 +40,9 @@ class Factors(NamedTuple):
     K: np.ndarray
 
 
+FLOOR = 1e-28
+
+
 def size(length: int, r_s: int, r_t: int) -> int:
     """How many coordinates there are."""
     return length * (r_s * (r_s + 1) + r_s + r_s * r_t)
@@ -47,7 +50,9 @@ def size(length: int, r_s: int, r_t: int) -> int:
 
 def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
     """Coordinates x, (size,), of overlaps; NaN if q, V or ρ − θᵀq⁻¹θ is not positive."""
-    C, root = jnp.linalg.cholesky(overlaps.q), jnp.linalg.cholesky(rho)
+    # A student that learns nothing has q = 0: the floor keeps its logarithm finite.
+    C = jnp.linalg.cholesky(overlaps.q + FLOOR * jnp.eye(overlaps.q.shape[1]))
+    root = jnp.linalg.cholesky(rho)
     scaled = solve_triangular(C, overlaps.theta, lower=True)
     M = jnp.swapaxes(solve_triangular(root, jnp.swapaxes(scaled, 1, 2), lower=True), 1, 2)
     rest = jnp.linalg.cholesky(jnp.eye(M.shape[2]) - jnp.swapaxes(M, 1, 2) @ M)

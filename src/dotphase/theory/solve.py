@@ -90,26 +90,38 @@ def solve_many(
     scenarios: Iterable[Scenario],
     starts: Start | Sequence[Start] = "semantic",
     *,
+    rules: Sequence[Rule] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options,
 ) -> list[Solution]:
-    """Solve many scenarios, each from its start (one for all, or one each); options as in `solve`.
+    """Solve many scenarios, each from its start (one for all, or a list), with its rule if `rules` is given; other
+    options as in `solve`.
 
     Scenarios of one structure (tokens, ranks, attention functions) share one compilation, whatever their numbers. They
     are worked on by `workers` threads, by default one per core; `progress(done, total)` is called after each.
     """
     scenarios = list(scenarios)
     each = list(starts) if isinstance(starts, list) else [starts] * len(scenarios)
-    if len(each) != len(scenarios):
-        raise ValueError(f"starts: {len(each)} for {len(scenarios)} scenarios")
+    given = [options.pop("rule", None)] * len(scenarios) if rules is None else list(rules)
+    for name, listed in (("starts", each), ("rules", given)):
+        if len(listed) != len(scenarios):
+            raise ValueError(f"{name}: {len(listed)} for {len(scenarios)} scenarios")
     done: list[Solution] = []
+
+    def keep(solution: Solution) -> None:
+        done.append(solution)
+        if progress is not None:
+            progress(len(done), len(scenarios))
+
+    jobs = list(zip(scenarios, each, given, strict=True))
+    work = lambda job: solve(job[0], job[1], rule=job[2], **options)  # noqa: E731
+    for job in jobs[:1]:  # alone, since it compiles what the others share
+        keep(work(job))
     with ThreadPoolExecutor(workers or available_cores()) as pool:
         try:
-            for solution in pool.map(lambda job: solve(job[0], job[1], **options), zip(scenarios, each, strict=True)):
-                done.append(solution)
-                if progress is not None:
-                    progress(len(done), len(scenarios))
+            for solution in pool.map(work, jobs[1:]):
+                keep(solution)
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -192,11 +204,13 @@ def _finer(evaluator: Evaluator, point: Point, rtol: float, budget: int) -> Rule
 def _replicates(point: Point) -> np.ndarray:
     """How far each replicate's own fixed point and observables lie from the pooled ones, to first order.
 
-    Replicate r has F_r; its fixed point is at dx_r = −J⁻¹ F_r, and its observables move with it.
+    Replicate r has F_r; its fixed point is at dx_r = −J⁻¹ F_r, and its test error moves with it. Its training loss, a
+    stationary value, does not.
     """
     count = len(point.change)
     dx = -np.linalg.lstsq(point.slope, point.scatter[:, :count].T, rcond=1e-7)[0].T
-    return np.hstack([dx, point.scatter[:, count:] + dx @ point.observable_slope])
+    test_error = point.scatter[:, count] + dx @ point.observable_slope[:, 0]
+    return np.column_stack([dx, test_error, point.loss_scatter])
 
 
 def _solution(

@@ -25,7 +25,7 @@ from jax.scipy.linalg import solve_triangular
 
 from ..compilation import compiled
 from ..prox.linear import eliminate
-from ..prox.loss import Problem, energy, energy_gradient, mismatch, pull, sample_loss
+from ..prox.loss import Problem, energy_gradient, mismatch, pull, sample_loss, tether
 from ..prox.minimiser import descend
 from ..prox.search import Minima, search
 from ..scenario.attention import lifted
@@ -56,7 +56,8 @@ class Settled(NamedTuple):
 class Measured(NamedTuple):
     """One output half-step over a block.
 
-    - `moments`: E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)] and ε_g, flattened, per replicate: (replicates, F).
+    - `moments`: E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)], the energy E[E(z*)], and ε_g, flattened, per replicate:
+      (replicates, F).
     - `slopes`: their pooled derivatives along the given directions of coordinate space, (directions, F).
     """
 
@@ -110,7 +111,7 @@ def compiled_settle(structure: Structure):
         found = descend(structure.student, _with_rivals(problem, rival_of), z)
         unit = jnp.broadcast_to(jnp.eye(len(found.hessian))[:, :, None], found.hessian.shape)
         inverse, _ = eliminate(found.hessian, unit)
-        return Settled(found.z, inverse, 1 - found.settled[: block.xi.shape[-1]].mean())
+        return Settled(found.z, inverse, (~found.settled[: block.xi.shape[-1]]).mean())
 
     return compiled(run)
 
@@ -142,8 +143,9 @@ def _moments(structure: Structure, values, x, block: Block, z, inverse, rival_of
     g = pull(both, z)
     lone = block.xi.shape[-1]
     repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)  # noqa: E731
-    features = _features(g, repeat(block.xi), repeat(block.eta), sample_loss(structure.student, both, z))
-    height = energy(structure.student, both, z)
+    loss = sample_loss(structure.student, both, z)
+    height = tether(both, z) + loss
+    features = _features(g, repeat(block.xi), repeat(block.eta), loss, height)
     gap = height[lone:] - height[rival_of]
     share = rival_share(gap / blur)
     replicates, per = block.weights.shape
@@ -169,10 +171,10 @@ def rival_share(height):
     return 1 - (jax.scipy.special.ndtr(bounded) + 0.5 * bounded * normal)
 
 
-def _features(g, xi, eta, loss):
-    """g gᵀ, g ξᵀ, g, g ηᵀ per token and the loss, flattened to (F − 1, N)."""
+def _features(g, xi, eta, loss, height):
+    """g gᵀ, g ξᵀ, g, g ηᵀ per token, the loss and the energy, flattened to (F − 1, N)."""
     outer = lambda left, right: (left[:, :, None] * right[:, None]).reshape(-1, left.shape[-1])  # noqa: E731
-    return jnp.concatenate([outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None]])
+    return jnp.concatenate([outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None], height[None]])
 
 
 def conjugates(structure: Structure, values, x, moments) -> Overlaps:
@@ -219,14 +221,14 @@ def compiled_input(structure: Structure):
     """`(values, x, rows, directions, slopes) -> (results, slopes, residual)` of the input half-step.
 
     `rows` are moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. A result is the
-    new coordinates followed by ε_g and ε_t, one per row; slopes and the residual are those of the pooled row.
+    new coordinates followed by ε_g, ε_t and α E[E(z*)], one per row; slopes and the residual are those of the pooled row.
     """
 
     def outcome(values, x, moments):
         overlaps, ridge_part = input_step(values, conjugates(structure, values, x, moments))
-        train_loss = values["sample_ratio"] * moments[-2] + ridge_part
+        train_loss = values["sample_ratio"] * moments[-3] + ridge_part
         new = to_coordinates(overlaps, teacher_overlap(values))
-        return jnp.concatenate([new, jnp.stack([moments[-1], train_loss])])
+        return jnp.concatenate([new, jnp.stack([moments[-1], train_loss, values["sample_ratio"] * moments[-2]])])
 
     def run(values, x, rows, directions, slopes):
         of = lambda point, moments: outcome(values, point, moments)  # noqa: E731
@@ -234,7 +236,7 @@ def compiled_input(structure: Structure):
         results = jax.vmap(lambda row: of(x, row))(rows)
         rho = teacher_overlap(values)
         here = from_coordinates(x, rho, structure.student.rank)
-        there = from_coordinates(results[0, :-2], rho, structure.student.rank)
+        there = from_coordinates(results[0, :-3], rho, structure.student.rank)
         return results, jax.vmap(push)(directions, slopes), distance(here, there, rho)
 
     return compiled(run)

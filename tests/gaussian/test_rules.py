@@ -1,0 +1,67 @@
+"""Rules for Gaussian averages: exact where they should be, honest about errors elsewhere."""
+
+import numpy as np
+import pytest
+
+from dotphase.gaussian import Estimate, GaussHermite, Sobol
+from dotphase.gaussian.estimate import plus_minus
+
+
+def average(rule, function, dimension):
+    points, weights = rule.nodes(dimension)
+    return rule.estimate((function(points) * weights).sum(-1))
+
+
+def test_gauss_hermite_is_exact_for_polynomials():
+    value, error = average(GaussHermite(8), lambda p: p[:, 0] ** 6 * p[:, 1] ** 2, 2)
+    assert value == pytest.approx(15.0, rel=1e-12)
+    assert error < 1e-10
+
+
+def test_gauss_hermite_reports_its_error_on_what_it_cannot_do():
+    value, error = average(GaussHermite(10), lambda p: (p[:, 0] > 0.3).astype(float), 1)
+    exact = 0.3820885778
+    assert abs(value - exact) > 0.01
+    assert error > 0.3 * abs(value - exact)
+
+
+@pytest.mark.parametrize("dimension", [4, 8])
+def test_sobol_covers_the_truth_and_its_errors_are_standard_errors(dimension):
+    def jumping(points):
+        return np.exp(points.sum(1) / np.sqrt(dimension)) * (points[:, 0] > 0.3)
+
+    from scipy.stats import norm
+
+    exact = np.exp(0.5) * norm.sf(0.3 - 1 / np.sqrt(dimension))
+    found = [average(Sobol(2**12, seed=seed), jumping, dimension) for seed in range(40)]
+    deviations = np.array([(value - exact) / error for value, error in found])
+    # With 8 replicates these follow Student's t of 7 degrees of freedom, of variance 7/5.
+    assert abs(deviations.mean()) < 4 * np.sqrt(7 / 5 / 40)
+    assert 0.6 < deviations.std() / np.sqrt(7 / 5) < 1.5
+
+
+def test_sobol_is_reproducible_and_seeds_differ():
+    first, again, other = (Sobol(2**8, seed=seed).nodes(3).points for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.allclose(first, other)
+
+
+def test_refined_rules_are_finer():
+    assert Sobol(2**8).refined().count == 2**9
+    assert GaussHermite(10).refined().order == 15
+
+
+@pytest.mark.parametrize("bad", [lambda: Sobol(2**8, replicates=1), lambda: Sobol(4), lambda: GaussHermite(2)])
+def test_bad_rules_are_refused(bad):
+    with pytest.raises(ValueError, match="at least"):
+        bad()
+
+
+def test_too_many_tensor_nodes_are_refused():
+    with pytest.raises(ValueError, match="use Sobol"):
+        GaussHermite(20).nodes(8)
+
+
+def test_estimates_print_with_matching_digits():
+    assert str(Estimate(0.00339123, 0.0000123)) == "0.003391 ± 0.000012"
+    assert plus_minus(12.3456, 1.5) == "12.3 ± 1.5"

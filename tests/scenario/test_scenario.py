@@ -1,0 +1,176 @@
+"""Scenarios: what they accept, refuse, compare, print and write."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dotphase.scenario import (
+    Attention,
+    Positions,
+    Scenario,
+    Tokens,
+    constant_attention,
+    isotropic,
+    linear_attention,
+    mixture,
+    no_positions,
+    opposite_positions,
+    paper,
+    positions_from_gram,
+    read_scenario,
+    scenario_from_toml,
+    scenario_to_toml,
+    softmax_attention,
+    write_scenario,
+)
+from dotphase.scenario.attention import lifted
+
+A = ((0.6, 0.4), (0.4, 0.6))
+
+
+def small(**changes):
+    parts = {
+        "teacher": mixture(A, 0.3),
+        "student": softmax_attention(1),
+        "tokens": isotropic(2, 0.5),
+        "positions": opposite_positions(),
+        "sample_ratio": 2.0,
+        "ridge": 0.01,
+    }
+    return Scenario(**{**parts, **changes})
+
+
+def test_the_paper_is_the_paper():
+    assert paper(alpha=2, omega=0.3) == small()
+    assert hash(paper(alpha=2, omega=0.3)) == hash(small())
+    assert paper(omega=0.2) != small()
+
+
+@pytest.mark.parametrize(
+    ("field", "change"),
+    [
+        ("sample_ratio", lambda: small(sample_ratio=0)),
+        ("sample_ratio", lambda: small(sample_ratio=-1)),
+        ("sample_ratio", lambda: small(sample_ratio="many")),
+        ("sample_ratio", lambda: small(sample_ratio=float("nan"))),
+        ("ridge", lambda: small(ridge=-1e-3)),
+        ("tokens.eigenvalues", lambda: Tokens([[0.25, -0.1]])),
+        ("tokens.weights", lambda: Tokens([[0.25, 0.1]], [0.5, 0.5])),
+        ("tokens.weights", lambda: Tokens([[0.25], [0.1]], [1.0, -0.5])),
+        ("positions", lambda: small(positions=no_positions(3))),
+        ("positions", lambda: small(tokens=Tokens([[1, 1], [2, 2]]), positions=Positions(np.ones((3, 2))))),
+        ("positional", lambda: small(teacher=mixture(np.eye(3), 0.3))),
+        ("positional", lambda: paper(positional="odd")),
+        ("mixing", lambda: small(teacher=mixture(A, 1.5))),
+        ("mixing", lambda: small().vary(mixing=-0.1)),
+        ("student", lambda: small(student=Attention(lambda h: h, rank=1))),
+        ("student", lambda: small(student=Attention(lambda h: h @ h, rank=1))),
+        ("student", lambda: small(student="softmax")),
+        ("rank", lambda: softmax_attention(0)),
+        ("teacher_weights", lambda: small(teacher_weights=np.ones((1, 2)))),
+        ("teacher_weights", lambda: small(teacher_weights=np.zeros((1, 1)))),
+        ("token_deviation", lambda: isotropic(2, -0.5)),
+        ("volume", lambda: small().vary(volume=3)),
+    ],
+)
+def test_bad_values_name_the_field_in_one_line(field, change):
+    with pytest.raises(ValueError, match=field) as refused:
+        change()
+    assert "\n" not in str(refused.value)
+
+
+def test_vary_changes_numbers_by_either_name():
+    assert small().vary(alpha=1.5, omega=0.1, sigma=0.7) == paper(alpha=1.5, omega=0.1, sigma=0.7)
+    assert small().vary(sample_ratio=1.5, ridge=0.2) == paper(alpha=1.5, ridge=0.2)
+    assert small().vary(sigma=0.7).value_of("sigma") == pytest.approx(0.7, rel=1e-14)
+    assert small().vary(omega=0.25).value_of("omega") == 0.25
+
+
+def test_print_tells_the_numbers():
+    text = str(paper(alpha=1.75, omega=0.35))
+    assert "1.75" in text
+    assert "0.35" in text
+
+
+BUILT_IN = [
+    paper(alpha=1.3, omega=0.123456789, positional="alternative"),
+    small(student=softmax_attention(2, tied=False), teacher=mixture(A, 0.1, linear_attention(2))),
+    small(student=constant_attention(A), tokens=Tokens([[0.1, 0.2], [0.3, 0.4]], [1, 3]), positions=Positions([1, 2])),
+    small(teacher=softmax_attention(1), teacher_weights=[[0.5]]),
+]
+
+
+@pytest.mark.parametrize("scenario", BUILT_IN)
+def test_files_give_back_an_equal_scenario(scenario, tmp_path):
+    write_scenario(scenario, tmp_path / "scenario.toml")
+    assert read_scenario(tmp_path / "scenario.toml") == scenario
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.floats(1e-3, 1e3),
+    st.floats(0, 10),
+    st.floats(0, 1),
+    st.lists(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=2), min_size=1, max_size=4),
+)
+def test_any_numbers_survive_a_file(alpha, ridge, omega, spectrum):
+    scenario = small(sample_ratio=alpha, ridge=ridge, teacher=mixture(A, omega), tokens=Tokens(spectrum))
+    assert scenario_from_toml(scenario_to_toml(scenario)) == scenario
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("sample_ratio = 1", "ridge: missing"),
+        (scenario_to_toml(paper()) + "\n[more]\nx = 1\n", "more: unknown"),
+        (scenario_to_toml(paper()).replace('kind = "mixture"', 'kind = "blend"'), "teacher.kind"),
+        (scenario_to_toml(paper()).replace("rank = 1", "rank = 0"), "rank"),
+        ("sample_ratio = ", "Invalid value"),
+    ],
+)
+def test_bad_files_say_what_is_wrong(text, says, tmp_path):
+    (tmp_path / "bad.toml").write_text(text)
+    with pytest.raises(ValueError, match=says):
+        read_scenario(tmp_path / "bad.toml")
+
+
+def test_a_custom_function_cannot_be_written():
+    with pytest.raises(ValueError, match="student: a custom function"):
+        scenario_to_toml(small(student=Attention(lambda h: h @ h.T, rank=1)))
+
+
+def test_lifted_attentions_equal_the_single_sample():
+    fields = np.random.default_rng(0).normal(size=(3, 2, 5))
+    for attention in (softmax_attention(2), softmax_attention(1, tied=False), linear_attention(2)):
+        together = lifted(attention.form)(jnp.asarray(fields), **attention.values)
+        for n in range(5):
+            np.testing.assert_allclose(together[..., n], attention(fields[..., n]), rtol=2e-6)
+
+
+def test_softmax_attention_is_the_formula():
+    h = np.random.default_rng(1).normal(size=(3, 2))
+    weights = np.exp(h @ h.T)
+    expected = weights / weights.sum(1, keepdims=True)
+    np.testing.assert_allclose(softmax_attention(2)(h), expected, rtol=1e-6)
+    untied = np.exp(h[:, :1] @ h[:, 1:].T)
+    np.testing.assert_allclose(softmax_attention(1, tied=False)(h), untied / untied.sum(1, keepdims=True), rtol=1e-6)
+
+
+def test_law_merges_equal_spectra_and_keeps_second_moments():
+    tau = np.array([[1.0, -1.0], [2.0, 0.5], [0.3, 0.3]])
+    tokens = Tokens([[0.2, 0.3], [0.2, 0.3], [1.0, 2.0]], [0.25, 0.25, 0.5])
+    law = small(tokens=tokens, positions=Positions(tau)).law
+    assert len(law.weight) == 2
+    np.testing.assert_allclose(law.gram, (tokens.share[:, None] * tau).T @ tau, rtol=1e-14)
+    np.testing.assert_allclose(law.mean_gamma, tokens.share @ tokens.gamma, rtol=1e-14)
+    np.testing.assert_allclose(law.rho[:, 0, 0], law.mean_gamma, rtol=1e-14)
+
+
+def test_positions_from_a_gram_matrix():
+    gram = np.array([[1.0, -0.5, 0.1], [-0.5, 2.0, 0.3], [0.1, 0.3, 0.7]])
+    scenario = Scenario(
+        mixture(np.full((3, 3), 1 / 3), 0.2), softmax_attention(1), isotropic(3), positions_from_gram(gram), 1.0, 0.1
+    )
+    np.testing.assert_allclose(scenario.law.gram, gram, atol=1e-14)

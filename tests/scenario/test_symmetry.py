@@ -1,0 +1,58 @@
+"""The symmetries a scenario is found to have are those it has."""
+
+import numpy as np
+
+from dotphase.scenario import (
+    Attention,
+    Positions,
+    Scenario,
+    Tokens,
+    isotropic,
+    mixture,
+    no_positions,
+    opposite_positions,
+    paper,
+    softmax_attention,
+)
+from dotphase.scenario.symmetry import symmetries
+
+
+def test_the_paper_has_both_signs_and_the_swap():
+    found = symmetries(paper())
+    assert len(found) == 8
+    assert {g.order for g in found} == {(0, 1), (1, 0)}
+
+
+def test_an_asymmetric_positional_matrix_breaks_the_swap():
+    assert {g.order for g in symmetries(paper(positional="alternative"))} == {(0, 1)}
+
+
+def test_different_spectra_break_the_swap():
+    scenario = paper().vary(tokens=Tokens([[0.25, 0.3]]))
+    assert {g.order for g in symmetries(scenario)} == {(0, 1)}
+
+
+def test_positions_of_different_length_break_the_swap():
+    scenario = paper().vary(positions=Positions([[1.0, -0.5]]))
+    assert {g.order for g in symmetries(scenario)} == {(0, 1)}
+
+
+def test_an_odd_attention_has_no_sign():
+    odd = Attention(lambda h: np.eye(2) * h, rank=1)
+    found = symmetries(Scenario(odd, odd, isotropic(2), opposite_positions(), 1.0, 0.1))
+    assert {g.student for g in found} == {(1,)}
+
+
+def test_correlated_teacher_and_positions_break_the_teachers_sign():
+    scenario = paper().vary(teacher_weights=[[1.0]])
+    assert {g.teacher for g in symmetries(scenario) if g.order == (0, 1)} == {(1,)}
+
+
+def test_columns_flip_one_by_one_and_a_large_group_is_cut_to_signs():
+    three = mixture(np.full((3, 3), 1 / 3), 0.5)
+    found = symmetries(Scenario(three, softmax_attention(2), isotropic(3), no_positions(3), 1.0, 0.1))
+    assert len(found) == 6 * 4 * 2
+    four = mixture(np.full((4, 4), 0.25), 0.5)
+    found = symmetries(Scenario(four, softmax_attention(2), isotropic(4), no_positions(4), 1.0, 0.1))
+    assert {g.order for g in found} == {(0, 1, 2, 3)}
+    assert len(found) == 8
