@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, finite, theory
+from . import counting, finite, phases, theory
 
 app = typer.Typer(
     help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
@@ -29,4 +29,6 @@ def _top(
 
 for command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
     app.command()(command)
+app.command("phase-diagram")(phases.phase_diagram)
+app.command()(phases.transition)
 app.add_typer(counting.app, name="counting")

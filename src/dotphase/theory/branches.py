@@ -1,4 +1,4 @@
-"""Branches: a fixed point followed along a parameter, where it ends, and which fixed points there are at all."""
+"""Branches: a fixed point followed along a parameter, where it ends, and all fixed points there are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .solution import Solution
 from .solve import Start, solve
 from .starts import NAMES
 from .starts import start as named_start
-from .transitions import SCANNED, USABLE, Transition
+from .transitions import SCANNED, USABLE, Transition, _grid
 
 SEEDS = 4  # independent node sets on which the end of a branch is located
 SETTLED_ENOUGH = (
@@ -34,9 +34,9 @@ def follow(
     rtol: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Solution]:
-    """The branch of a start at each of `values` of a parameter, every solve begun at the last one that succeeded.
+    """The branch of a start at each of `values` of a parameter, every solve begun at the last that succeeded.
 
-    Where continuation fails the start itself is tried; a point that fails still is in the list, with its reason.
+    Where continuation fails the start itself is tried; what fails still is in the list, with its reason.
 
     **Example**
 
@@ -72,16 +72,15 @@ def spinodal(
     precision: float = 2e-3,
     rule: Sobol | None = None,
 ) -> Transition:
-    """Where a branch ends as a parameter falls: the last value at which continuation still finds its mechanism.
+    """Where a branch ends as a parameter falls: the last value at which its mechanism is still found.
 
-    The end is located by bisection to a quarter of `precision` on each of several independent node sets; the location
-    is their mean, its error their standard error, which may well be larger than `precision`: near its end a branch is
-    soft, and sampling errors are amplified.
+    The end is located by bisection to a quarter of `precision` on each of several independent node sets; the
+    location is their mean, its error their standard error, which may well be larger than `precision`: near
+    its end a branch is soft, and sampling errors are amplified.
     """
     began, along = time.perf_counter(), ALIASES.get(along, along)
     rule = rule or Sobol(2**14)
-    low, high = between
-    scan = np.geomspace(high, low, SCANNED) if low > 0 else np.linspace(high, low, SCANNED)
+    scan = _grid(between, SCANNED)
     ends, evaluations = [], 0
     for seed in range(SEEDS):
         end, spent, reason = _end(
@@ -93,7 +92,7 @@ def spinodal(
             seconds = time.perf_counter() - began
             return Transition("spinodal", along, gone, "absent", reason, evaluations, rule.count, seconds)
         ends.append(end)
-        scan = np.array([p for p in scan if p <= 2 * max(ends)]) if low > 0 else scan
+        scan = np.array([p for p in scan if p <= max(ends) + (between[1] - between[0]) / 4])
     location = Estimate(float(np.mean(ends)), float(np.std(ends, ddof=1) / np.sqrt(SEEDS)))
     precise = location.error <= precision
     why = (
@@ -108,7 +107,7 @@ def spinodal(
 def _end(
     scenario: Scenario, start: str, along: str, scan: Sequence[float] | np.ndarray, rule: Sobol, width: float
 ) -> tuple[float | None, int, str]:
-    """The end of a branch on one node set: the value (None if it does not end), the evaluations, and why none."""
+    """The end of a branch on one node set (None if there is none), the evaluations, and why there is none."""
     last: Start = start
     inside, outside, spent = None, None, 0
 
@@ -144,9 +143,9 @@ def find_fixed_points(
 ) -> list[Solution]:
     """All fixed points that a search from many starts finds, lowest training loss first, each once.
 
-    Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in several proportions
-    and with several responses V, and `extra`. Fixed points that differ by a symmetry of the scenario or by a rotation
-    of the student's columns are one.
+    Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in several
+    proportions and with several responses V, and `extra`. Fixed points that differ by a symmetry of the
+    scenario or by a rotation of the student's columns are one.
     """
     starts: list[Start] = [*NAMES, *_mixed(scenario), *extra]
     group, found = symmetries(scenario), []
@@ -186,8 +185,8 @@ def _mixed(scenario: Scenario) -> list[Overlaps]:
 def _same(a: Solution, b: Solution, group) -> bool:
     """Whether two fixed points are one, up to a symmetry and a rotation of the student's columns.
 
-    On the same nodes, one fixed point found twice differs by how a few nodes near a jump were blurred: by far less than
-    its standard error. Two that lie closer than that cannot be told apart.
+    On the same nodes, one fixed point found twice differs by how a few nodes near a jump were blurred: by far
+    less than its standard error. Two that lie closer than that cannot be told apart.
     """
     pairs = ((a.test_error, b.test_error), (a.train_loss, b.train_loss))
     if a.mechanism != b.mechanism or any(abs(p.value - r.value) > max(p.error, r.error) for p, r in pairs):
@@ -198,7 +197,7 @@ def _same(a: Solution, b: Solution, group) -> bool:
 
 
 def _invariants(overlaps: Overlaps) -> np.ndarray:
-    """What a rotation of the student's columns leaves alone: products of m, θ and q in which the columns are summed."""
+    """What a rotation of the student's columns leaves alone: products of m, θ and q summed over them."""
     q, V, m, theta = overlaps
     columns = np.concatenate([m[:, :, None], theta], axis=2).transpose(1, 0, 2).reshape(q.shape[1], -1)
     unit = np.sqrt(np.trace(q, axis1=1, axis2=2).max())

@@ -21,7 +21,7 @@ MOST_EVALUATIONS = 30
 class Linearised(NamedTuple):
     """A fixed point x of x ↦ map(x), with F(x) = map(x) − x and J = ∂F/∂x there.
 
-    - `evaluator`: the map on its nodes, holding the prox of every node; `point`: F, J and the observables at x.
+    - `evaluator`: the map on its nodes, with the prox of every node; `point`: F, J and the observables at x.
     - `kept`: the symmetries of the coordinates J is written in.
     - `shifts`: how far each replicate's own fixed point lies from x, to first order: dx_r = −J⁻¹F_r, (R, n).
     - `deviations`: what that does to ε_g and ε_t, their own scatter included, (R, 2).
@@ -43,9 +43,10 @@ def linearise(
 
     **Arguments**
 
-    - `rule`: nodes; as many Sobol' points as the solution had unless given. On nodes other than the solution's own the
-      fixed point is first found again, by Newton's steps.
-    - `every_direction`: also the directions that break a symmetry of the solution: does a small θ grow where θ = 0?
+    - `rule`: nodes; as many Sobol' points as the solution had unless given. On nodes other than the
+      solution's own the fixed point is first found again, by Newton's steps.
+    - `every_direction`: also the directions that break a symmetry of the solution: does a small θ grow where
+      θ = 0?
     """
     scenario = solution.scenario
     if solution.outcome == "stalled":
@@ -55,7 +56,7 @@ def linearise(
     evaluator = Evaluator(scenario, rule or Sobol(solution.nodes), group, kept)
     x = np.asarray(to_coordinates(solution.overlaps, scenario.law.rho))
     trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, newton=True)
-    # A prox that two minima share may change hands at every search; the minima in hand do for a linearisation.
+    # A prox that two minima share may change hands at every search: then the minima in hand do.
     if not (trail.converged or trail.point.residual <= tolerance):
         raise SolveError(f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}")
     point = trail.point

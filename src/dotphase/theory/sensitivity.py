@@ -1,7 +1,7 @@
 """Derivatives of what the theory predicts with respect to the scenario's numbers, through the fixed point.
 
-At a fixed point F(x, p) = 0, and an observable is ε(x, p). With J = ∂F/∂x (jumps of the prox included) the implicit
-function theorem gives
+At a fixed point F(x, p) = 0, and an observable is ε(x, p). With J = ∂F/∂x (jumps of the prox included) the
+implicit function theorem gives
 
     dx/dp = −J⁻¹ ∂F/∂p,      dε/dp = ∂ε/∂p + ∂ε/∂x · dx/dp.
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,10 @@ def sensitivities(
         at = linearise(solution, replace(rule, seed=rule.seed + seed))
         rows.append([derivative(at, name) for name in names])
     mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(SEEDS)
-    estimates = [[Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)] for pair in zip(mean, error)]
+    estimates = [
+        [Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)]
+        for pair in zip(mean, error, strict=True)
+    ]
     return {name: Sensitivity(*pair) for name, pair in zip(names, estimates, strict=True)}
 
 
@@ -65,11 +68,15 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     scenario, evaluator, point = at.solution.scenario, at.evaluator, at.point
     p = scenario.value_of(parameter)
     if p == 0:
-        raise ValueError(f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero")
+        raise ValueError(
+            f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero"
+        )
     # ω ends at one: there the difference must not step outside.
     h = STEP * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
     if h == 0:
-        raise ValueError(f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists")
+        raise ValueError(
+            f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists"
+        )
     kept, sides = (evaluator.values, evaluator.minima, evaluator.unsettled), []
     try:
         for shifted in (p + h, p - h):
@@ -88,8 +95,8 @@ class OptimalRidge:
     """The ridge of least test error on a branch.
 
     - `ridge`: λ, ± its error over node sets; `solution`: the branch there.
-    - `outcome`: "interior"; or "lower end" or "upper end" of the interval, towards which the test error still falls;
-      or "branch ends" where the branch does not exist any further.
+    - `outcome`: "interior"; or "lower end" or "upper end" of the interval, towards which the test error still
+      falls; or "branch ends" where the branch does not exist any further.
     """
 
     ridge: Estimate
@@ -118,11 +125,15 @@ def optimal_ridge(
     log = np.log(roots)
     ridge = float(np.exp(log.mean()))
     error = ridge * float(log.std(ddof=1) / np.sqrt(len(log))) if len(log) > 1 else np.inf
-    return OptimalRidge(Estimate(ridge, error), solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None), outcome)
+    return OptimalRidge(
+        Estimate(ridge, error), solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None), outcome
+    )
 
 
-def _optimum(scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol) -> tuple[float, str]:
-    """Walk downhill in log λ by factors of two until the slope changes sign, then find its root by Brent's method."""
+def _optimum(
+    scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol
+) -> tuple[float, str]:
+    """Walk downhill in log λ by factors of two until the slope changes sign, then find its root there."""
     from scipy.optimize import brentq
 
     last: Start = start
@@ -147,6 +158,6 @@ def _optimum(scenario: Scenario, start: Start, between: tuple[float, float], rul
         except ArithmeticError:
             return float(np.exp(here)), "branch ends"
         if beyond * value <= 0:
-            root = brentq(slope, min(here, there), max(here, there), xtol=1e-3)
-            return float(np.exp(root)), "interior"  # type: ignore[arg-type]
+            root: Any = brentq(slope, min(here, there), max(here, there), xtol=1e-3)
+            return float(np.exp(root)), "interior"
         here, value = there, beyond

@@ -1,15 +1,16 @@
 """Is a solution stable? Two questions: the replicon's, and the branch's own.
 
-*Replicon.* Replica symmetry is locally stable iff the spectral radius of this linear map on Δ = {Δ_l} is below one:
+*Replicon.* Replica symmetry is locally stable iff the spectral radius of this linear map on Δ = {Δ_l} is
+below one:
 
     Δ_l ↦ ⟨γ_l R (Σ_κ γ_κ α E[(J diag(Δ) Jᵀ)_κκ]) R⟩,   J = ∂g/∂w = −(1 + ∇²ℓ V)⁻¹ ∇²ℓ at z*,
 
-R = (λ + Σ_κ γ_κ V̂_κ)⁻¹. This is the regular part: where the prox jumps, ∂g/∂w has a singular part that the formula
-does not see. How many samples could jump, those with several minima, is reported beside it.
+R = (λ + Σ_κ γ_κ V̂_κ)⁻¹. This is the regular part: where the prox jumps, ∂g/∂w has a singular part that the
+formula does not see. How many samples could jump, those with several minima, is reported beside it.
 
-*Branch.* The eigenvalues of ∂map/∂x in all directions, those that break the solution's symmetries included. Each is
-named after the overlap its direction has most of: at the positional point, where θ = 0, the one named θ tells whether
-an infinitesimal semantic signal grows.
+*Branch.* The eigenvalues of ∂map/∂x in all directions, those that break the solution's symmetries included.
+Each is named after the overlap its direction has most of: at the positional point, where θ = 0, the one named
+θ tells whether an infinitesimal semantic signal grows.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ PARTS = ("q", "V", "m", "theta")
 class Stability:
     """How stable a solution is.
 
-    - `replicon`: the spectral radius, regular part; `several_minima`: the share of samples whose prox may jump.
-    - `eigenvalues`: of ∂map/∂x, the largest in modulus along each of q, V, m, θ (absent where none is named after it).
+    - `replicon`: the spectral radius, regular part; `several_minima`: the share of samples whose prox may
+      jump.
+    - `eigenvalues`: of ∂map/∂x, the largest in modulus along each of q, V, m, θ (absent where none is named
+      after it).
     """
 
     replicon: Estimate
@@ -54,7 +57,8 @@ class Stability:
     def grows(self, part: str) -> bool:
         """Whether a small deviation along q, V, m or θ grows when the map is iterated: |eigenvalue| > 1.
 
-        An eigenvalue below −1 makes the plain iteration oscillate but not a damped one; above +1 no damping helps.
+        An eigenvalue below −1 makes the plain iteration oscillate but not a damped one; above +1 no damping
+        helps.
         """
         return abs(self.eigenvalues.get(part, 0.0)) > 1
 
@@ -93,9 +97,10 @@ def eigenvalues(solution: Solution, rule: Rule | None = None) -> dict[str, compl
 
 @in_double
 def replicon(at: Linearised) -> tuple[Estimate, float]:
-    """The replicon's spectral radius, its error over replicates, and the share of samples with several minima.
+    """The replicon's spectral radius with its error, and the share of samples that have several minima.
 
-    Each replicate is taken at its own fixed point, so that its nodes' error in V̂ counts as well as that in E[J Δ Jᵀ].
+    Each replicate is taken at its own fixed point, so that its nodes' error in V̂ counts as well as that in
+    E[J Δ Jᵀ].
     """
     rule, x = at.evaluator.rule, at.point.x
     pooled = _radius(at, x, rule.pool)
@@ -136,7 +141,7 @@ def _action(g: Symmetry, shape: tuple[int, int, int]) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def compiled_expectations(structure: Structure):
-    """`(values, x, block, pool, z, inverse, rival_of, blur) -> (E[J_ka,lb J_kc,ld], moments)`, one block's share.
+    """`(values, x, block, pool, z, inverse, rival_of, blur) -> (E[J_ka,lb J_kc,ld], moments)` of one block.
 
     The first is a matrix from (l, b, d) to (k, a, c), entries of Δ; the second has V̂ in it.
     """

@@ -1,12 +1,13 @@
 """Which mechanism wins, and where exactly that changes.
 
-A transition is a root of the difference of two observables along a parameter p, with the branches solved at every p:
+A transition is a root of the difference of two observables along a parameter p, with the branches solved at
+every p:
 
     train-loss   ε_t(semantic) − ε_t(positional) = 0     the global minimum changes mechanism (α_c)
     linear       ε_g(semantic) − ε_lin = 0               attention beats the linear positional baseline (α_l)
 
-Both branches use the same scrambled nodes, and each replicate r has a difference D_r of its own, in which what their
-errors share cancels. The root's error is the scatter of p_r = p − D_r/D′ over replicates.
+Both branches use the same scrambled nodes, and each replicate r has a difference D_r of its own, in which
+what their errors share cancels. The root's error is the scatter of p_r = p − D_r/D′ over replicates.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +35,8 @@ USABLE = ("converged", "imprecise")
 class Phase:
     """The branch of lowest training loss.
 
-    - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a solve stalled.
+    - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a solve
+      stalled.
     - `margin`: by how much it is lower than the next, with the error of the difference.
     - `solutions`: all branches, the winner first. Starts that led to the same fixed point count once.
     """
@@ -48,8 +51,8 @@ class Transition:
     """Where something changes along a parameter.
 
     - `location`: the parameter's value there, ± its standard error.
-    - `outcome`: "located", "imprecise" (the node budget did not bring the error down to what was asked for) or
-      "absent" (no change in the interval; the location is then not a number and `reason` says why).
+    - `outcome`: "located", "imprecise" (the node budget did not bring the error down to what was asked for)
+      or "absent" (no change in the interval; the location is then not a number and `reason` says why).
     """
 
     kind: str
@@ -167,6 +170,7 @@ def critical(
     precision: float = 2e-3,
     budget: int = 2**17,
     rule: Sobol | None = None,
+    scan: int = SCANNED,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
@@ -175,14 +179,16 @@ def critical(
     - `kind`: `"train-loss"`, `"linear"` or `"spinodal"` (where the semantic branch ends).
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a rule.
+    - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
+      transition.
     - `precision`: refine the nodes until the standard error is this small, or `budget` nodes are reached.
 
     **Example**
 
         critical(dotphase.paper(omega=0.3)).location         # 1.25… ± …
 
-    **Reference**: arXiv 2402.03902 prints α_c = 1.24 and α_l = 1.45 at ω = 0.3, from a 144-node rule that does not
-    resolve the jumps of the prox.
+    **Reference**: arXiv 2402.03902 prints α_c = 1.24 and α_l = 1.45 at ω = 0.3, from a 144-node rule that
+    does not resolve the jumps of the prox.
     """
     along = ALIASES.get(along, along)
     scenario.value_of(along)  # complains about an unknown name at once
@@ -198,7 +204,7 @@ def critical(
     rule = rule or Sobol(2**13)
     difference = _difference(scenario, kind, along)
     try:
-        p, slope = _coarse(difference, between, rule, precision)
+        p, slope = _coarse(difference, _grid(between, scan), rule, precision)
         location, rule = _refined(difference, p, slope, rule, precision, budget)
     except ArithmeticError as error:
         nowhere = Estimate(np.nan, np.inf)
@@ -213,28 +219,32 @@ def critical(
     return Transition(kind, along, location, outcome, reason, difference.evaluations, rule.count, seconds)
 
 
+def _grid(between: tuple[float, float], count: int) -> np.ndarray:
+    """From the upper end to the lower, evenly in proportion where that makes sense."""
+    low, high = between
+    return np.geomspace(high, low, count) if low > 0 else np.linspace(high, low, count)
+
+
 def _coarse(
-    difference: _Difference, between: tuple[float, float], rule: Sobol, precision: float
+    difference: _Difference, points: np.ndarray, rule: Sobol, precision: float
 ) -> tuple[float, float]:
-    """A root on few nodes and the slope there: scan downwards for the first change of sign, then Brent's method."""
+    """A root on few nodes and the slope there: first change of sign along `points`, then Brent's method."""
     from scipy.optimize import brentq
 
-    low, high = between
-    points = np.geomspace(high, low, SCANNED) if low > 0 else np.linspace(high, low, SCANNED)
     upper, at_upper = np.nan, np.nan
     for p in points:
         value = difference.value(float(p), rule)
         if np.isfinite(at_upper) and not np.isfinite(value):
-            raise ArithmeticError(
-                f"a branch ends between {difference.along} = {p:.4g} and {upper:.4g} before they cross"
-            )
+            where = f"{difference.along} = {p:.4g} and {upper:.4g}"
+            raise ArithmeticError(f"a branch ends between {where} before the difference changes sign")
         if value * at_upper <= 0:
             break
         upper, at_upper = float(p), value
     else:
-        raise ArithmeticError(f"no change of sign for {difference.along} between {low:g} and {high:g}")
-    p = float(brentq(lambda p: _finite(difference, p, rule), float(p), upper, xtol=precision / 2))  # type: ignore[arg-type]
-    h = 0.02 * max(abs(p), 0.1)
+        where = f"{difference.along} between {points[-1]:g} and {points[0]:g}"
+        raise ArithmeticError(f"no change of sign for {where}")
+    root: Any = brentq(lambda p: _finite(difference, p, rule), float(p), upper, xtol=precision / 2)
+    p, h = float(root), 0.02 * max(abs(root), 0.1)
     slope = (_finite(difference, p + h, rule) - _finite(difference, p - h, rule)) / (2 * h)
     return p, slope
 
@@ -251,12 +261,11 @@ def _refined(
 ) -> tuple[Estimate, Sobol]:
     """Newton's steps with a fixed slope on ever more nodes, each until it is small against the error."""
     while True:
-        for _ in range(6):
+        error, step, tries = 0.0, np.inf, 0
+        while abs(step) > 0.1 * max(error, precision / 10) and tries < 6:
             value, deviations = difference.replicated(p, rule)
             error, step = float(rule.error(deviations)) / abs(slope), -value / slope
-            p += step
-            if abs(step) < 0.1 * max(error, precision / 10):
-                break
+            p, tries = p + step, tries + 1
         if error <= precision or 2 * rule.count > budget:
             return Estimate(p, error), rule
         # Errors fall about as the power 0.65 of the count.
@@ -272,15 +281,12 @@ def critical_line(
     progress: Callable[[int, int], None] | None = None,
     **options,
 ) -> list[Transition]:
-    """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in `critical`.
-
-    The interval is narrowed to what the two last points suggest, and opened again where that fails.
+    """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
+    `critical`.
     """
-    values = list(values)
-    found: list[Transition] = []
+    values, found = list(values), []
     for value in values:
-        at = scenario.vary(**{across: value})
-        found.append(critical(at, kind, **options))
+        found.append(critical(scenario.vary(**{across: value}), kind, **options))
         if progress is not None:
             progress(len(found), len(values))
     return found

@@ -1,0 +1,130 @@
+"""`dotphase phase-diagram` and `transition`: which mechanism wins, and where that changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, progress_bar, scenario_from
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def phase_diagram(
+    out: Annotated[Path, typer.Option("--out", help="Directory for the dataset and the picture.")],
+    alphas: Annotated[str, typer.Option("--alphas", help="Sample ratios α, first:last:count.")] = "0.1:2:25",
+    omegas: Annotated[str, typer.Option("--omegas", help="Mixings ω, first:last:count.")] = "0.02:0.5:25",
+    sigma: Sigma = None,
+    ridge: Ridge = None,
+    positional: Positional = None,
+    scenario: File = None,
+    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2
+    ** 13,
+    workers: Annotated[int | None, typer.Option("--workers", help="Threads. [default: one per core]")] = None,
+) -> None:
+    """Both branches over a grid in (α, ω): a dataset with every point, and a picture of who wins."""
+    with one_line_errors():
+        grids = _grid("--alphas", alphas), _grid("--omegas", omegas)
+        from dotphase.figures.phase_diagram import draw_phase_diagram
+        from dotphase.gaussian import Sobol
+        from dotphase.theory.phase_diagram import phase_diagram as compute
+
+        base = scenario_from(scenario, None, None, sigma, ridge, positional)
+        base.vary(alpha=grids[0][0], omega=grids[1][0]).vary(alpha=grids[0][-1], omega=grids[1][-1])
+        out.mkdir(parents=True, exist_ok=True)
+        with progress_bar("phase diagram") as progress:
+            dataset = compute(base, *grids, rule=Sobol(nodes), workers=workers, progress=progress)
+        dataset.to_netcdf(out / "phase-diagram.nc", engine="scipy")
+        draw_phase_diagram(dataset, out / "phase-diagram.png")
+        _summarise(dataset)
+        typer.echo(f"{out / 'phase-diagram.nc'}\n{out / 'phase-diagram.png'}")
+
+
+def transition(
+    kind: Annotated[
+        str, typer.Argument(help="train-loss (α_c), linear (α_l) or spinodal (the semantic branch ends).")
+    ],
+    omega: Omega = None,
+    sigma: Sigma = None,
+    ridge: Ridge = None,
+    positional: Positional = None,
+    scenario: File = None,
+    between: Annotated[str, typer.Option("--between", help="Where to look for α, first:last.")] = "0.2:5",
+    precision: Annotated[float, typer.Option("--precision", help="Standard error of α asked for.")] = 4e-3,
+    budget: Annotated[int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")] = 2**18,
+    as_json: Json = False,
+) -> None:
+    """The α at which a transition takes place, with its error, by root-finding on solved branches."""
+    with one_line_errors():
+        from dotphase.theory.transitions import KINDS, critical
+
+        if kind not in KINDS:
+            raise ValueError(f"transition: expected {', '.join(KINDS)}, got {kind!r}")
+        task = scenario_from(scenario, None, omega, sigma, ridge, positional)
+        low, high = _numbers("--between", between, 2)
+        found = critical(task, kind, between=(low, high), precision=precision, budget=budget)
+        absent = found.outcome == "absent"
+        if as_json:
+            alpha = (
+                None
+                if absent
+                else {"value": float(found.location.value), "error": float(found.location.error)}
+            )
+            counts = {
+                "evaluations": found.evaluations,
+                "nodes": found.nodes,
+                "seconds": round(found.seconds, 3),
+            }
+            answer = {"kind": kind, "alpha": alpha, "outcome": found.outcome, "reason": found.reason} | counts
+            typer.echo(json.dumps(answer, indent=2))
+        elif absent:
+            typer.echo(f"{kind}: no transition: {found.reason}")
+        else:
+            typer.echo(f"{kind}: α = {found.location}" + (f"  ({found.reason})" if found.reason else ""))
+            typer.echo(f"{found.evaluations} evaluations, up to {found.nodes} nodes, {found.seconds:.1f} s")
+
+
+def _numbers(option: str, text: str, count: int) -> list[float]:
+    try:
+        values = [float(entry) for entry in text.split(":")]
+    except ValueError:
+        values = []
+    if len(values) != count:
+        raise ValueError(
+            f"{option}: expected {'first:last:count' if count == 3 else 'first:last'}, got {text!r}"
+        )
+    return values
+
+
+def _grid(option: str, text: str) -> list[float]:
+    import numpy as np
+
+    first, last, count = _numbers(option, text, 3)
+    if (
+        count != int(count)
+        or count < 1
+        or (count > 1 and not first < last)
+        or not np.isfinite([first, last]).all()
+    ):
+        raise ValueError(f"{option}: expected first < last and a whole number of points, got {text!r}")
+    return np.linspace(first, last, int(count)).tolist()
+
+
+def _summarise(dataset: xarray.Dataset) -> None:
+    import numpy as np
+
+    outcomes, winners = dataset["outcome"].values, dataset["winner"].values
+    size, cpu = outcomes.size, dataset.attrs["cpu_seconds"]
+    seconds = dataset.attrs["seconds"]
+    typer.echo(
+        f"{size} solves in {seconds:.1f} s ({size / seconds:.1f} per second; {cpu:.0f} s of processor time)"
+    )
+    for branch, row in zip(dataset["branch"].values, outcomes, strict=True):
+        counts = {word: int((row == word).sum()) for word in dict.fromkeys(row.ravel().tolist())}
+        typer.echo(f"{branch}: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    kinds, counts = np.unique(winners.astype(str), return_counts=True)
+    typer.echo("winner: " + ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True)))

@@ -1,0 +1,112 @@
+"""The phase diagram as a picture: which mechanism has the lower training loss, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .style import COLOURS, STYLE, diverging
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+
+def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
+    """Draw what `dotphase.theory.phase_diagram` computed and save it at `path`.
+
+    Colour is ε_t(semantic) − ε_t(positional): blue where the semantic branch is lower. Lines are α_c and α_l
+    with error bars. Points that are undecided, not converged or unstable, or at which one branch does not
+    exist, are marked.
+    """
+    from matplotlib import pyplot
+    from matplotlib.colors import SymLogNorm
+
+    with pyplot.rc_context(STYLE):
+        figure, axis = pyplot.subplots(figsize=(7.6, 5.2), layout="constrained")
+        margin = dataset["margin"].transpose("sample_ratio", "mixing")
+        known = np.abs(margin.values[np.isfinite(margin.values)])
+        largest = float(known.max()) if known.size and known.max() > 0 else 1.0
+        norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
+        x, y = dataset["mixing"].values, dataset["sample_ratio"].values
+        image = axis.pcolormesh(x, y, margin.values, cmap=diverging(), norm=norm, shading="nearest")
+        bar = figure.colorbar(image, ax=axis, pad=0.02, ticks=_ticks(largest))
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{1e3 * value:+.2g}" if value else "0")
+        bar.ax.minorticks_off()
+        bar.set_label(r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional), in $10^{-3}$")
+        _mark(axis, dataset)
+        _draw_line(axis, dataset, "alpha_c", "-", r"$\alpha_c$: training losses cross")
+        _draw_line(axis, dataset, "alpha_l", "--", r"$\alpha_l$: semantic beats the linear baseline")
+        axis.set(xlabel=r"mixing $\omega$ of the teacher", ylabel=r"samples per dimension $\alpha$")
+        axis.set(xlim=_edges(x), ylim=_edges(y))
+        handles, labels = axis.get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside lower center", ncols=3)
+        figure.suptitle("Which mechanism wins: blue semantic, orange positional")
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def _ticks(largest: float) -> list[float]:
+    """Zero and round numbers on both sides, thirds of a decade apart."""
+    decade = 10.0 ** np.floor(np.log10(largest))
+    sizes = [
+        step * unit
+        for unit in (decade / 10, decade)
+        for step in (1, 3)
+        if largest / 40 < step * unit <= largest
+    ]
+    return [-size for size in sizes[::-1]] + [0.0] + sizes
+
+
+def _edges(places: np.ndarray) -> tuple[float, float]:
+    if len(places) == 1:
+        return places[0] - 0.5, places[0] + 0.5
+    return places[0] - (places[1] - places[0]) / 2, places[-1] + (places[-1] - places[-2]) / 2
+
+
+def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, label: str) -> None:
+    if name not in dataset:
+        return
+    x, y, error = dataset["line_mixing"].values, dataset[name].values, dataset[f"{name}_error"].values
+    found = np.isfinite(y) & np.isfinite(error)
+    if found.any():
+        colour = "#111111"
+        axis.errorbar(
+            x[found], y[found], error[found], ls=dashes, color=colour, lw=1.6, capsize=2, label=label
+        )
+
+
+def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
+    """A sign for every point that is not simply decided; what a sign means is in the legend, if it occurs."""
+    outcome, grey = dataset["outcome"], COLOURS["neutral"]
+    hollow = {"facecolors": "none", "edgecolors": grey}
+    marks: list[tuple[str, np.ndarray, dict[str, Any]]] = [
+        (
+            "undecided (within two errors)",
+            _where(dataset["winner"] == "undecided"),
+            {"marker": "o", **hollow},
+        ),
+        ("not converged", _where((outcome == "stalled").any("branch")), {"marker": "x", "color": grey}),
+        ("replicon above one", _where(_unstable(dataset)), {"marker": "^", **hollow}),
+    ]
+    for branch, sign in (("semantic", "_"), ("positional", "|")):
+        gone = _where((outcome == "collapsed").sel(branch=branch))
+        marks.append((f"no {branch} branch", gone, {"marker": sign, "color": COLOURS[branch], "alpha": 0.6}))
+    x, y = np.meshgrid(dataset["mixing"].values, dataset["sample_ratio"].values)
+    for label, where, look in marks:
+        if where.any():
+            axis.scatter(x[where], y[where], s=26, linewidths=1.1, label=label, **look)
+
+
+def _where(mask: xarray.DataArray) -> np.ndarray:
+    return mask.transpose("sample_ratio", "mixing").values.astype(bool)
+
+
+def _unstable(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Whether the replicon of the branch of lower training loss is above one by more than two errors."""
+    above = dataset["replicon"] - 2 * dataset["replicon_error"] > 1
+    semantic, positional = above.sel(branch="semantic"), above.sel(branch="positional")
+    return (semantic & (dataset["margin"] < 0)) | (positional & (dataset["margin"] >= 0))
