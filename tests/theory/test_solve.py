@@ -36,7 +36,7 @@ def test_the_four_fixed_points_agree_with_an_independent_computation(branch, alp
 
 @pytest.mark.parametrize("branch", ["semantic", "positional"])
 def test_error_bars_match_the_scatter_over_independent_scrambles(branch):
-    found = solve_many([paper(1.5, 0.3)] * 20, branch, rtol=None, rules=[Sobol(2**13, seed=s) for s in range(20)])
+    found = solve_many([paper(1.5, 0.3)] * 20, branch, rtol=None, rules=[Sobol(2**15, seed=s) for s in range(20)])
     assert all(solution.ok for solution in found)
     of = {
         "test_error": lambda s: s.test_error,

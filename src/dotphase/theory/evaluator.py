@@ -6,14 +6,18 @@ point are excellent starts at the next one.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from ..gaussian import Rule
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
+from .gauge import generators, tangents
 from .nodes import BLOCK, ensemble
+from .overlaps import distance, from_coordinates
 from .state_evolution import compiled_centres, compiled_input, compiled_measure, compiled_search, compiled_settle
 
 RIVALS = BLOCK // 8
@@ -25,7 +29,8 @@ class Point(NamedTuple):
 
     - `change`: F(x) = map(x) − x in the invariant coordinates, (n,);  `slope`: ∂F/∂x, (n, n).
     - `observables`: ε_g, ε_t;  `observable_slope`: their derivatives, (n, 2).
-    - `residual`: the undamped residual, in units of the overlaps.
+    - `residual`: the undamped residual, in units of the overlaps, without its part along the gauge orbit.
+    - `gauge`: orthonormal directions of that orbit, (k, n); `change` has no component along them.
     - `scatter`: F and the observables of each replicate minus the pooled ones, (replicates, n + 2).
     - `loss_scatter`: how the training loss of each replicate's own fixed point differs from the pooled one,
       (replicates,). The training loss is the stationary value of the free energy, so to first order it moves only with
@@ -39,6 +44,7 @@ class Point(NamedTuple):
     observables: np.ndarray
     observable_slope: np.ndarray
     residual: float
+    gauge: np.ndarray
     scatter: np.ndarray
     loss_scatter: np.ndarray
     moments: np.ndarray
@@ -51,6 +57,8 @@ class Evaluator:
         self.structure, self.values = scenario.structure, scenario.values
         self.spread = np.asarray(scenario.student.spread)
         self.rule = rule
+        self.rho = scenario.law.rho
+        self.turns = generators(scenario)
         self.ensemble = ensemble(rule, group, stabiliser, self.structure.shape)
         self.basis = self.ensemble.basis
         # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
@@ -103,13 +111,19 @@ class Evaluator:
         results, slopes, residual = map(np.asarray, run(self.values, x, rows, self.directions, slopes))
         count, B = len(self.basis), self.basis
         scatter = results[1:] - results[0]
+        change, gauge = B @ (results[0, :-3] - x), np.zeros((0, count))
+        if len(self.turns) and np.isfinite(change).all():
+            gauge = tangents(x, self.rho, self.turns, B)
+            change = change - gauge.T @ (gauge @ change)
+            residual = _distance(x, x + B.T @ change, self.rho, self.structure.student.rank)
         return Point(
             x=x,
-            change=B @ (results[0, :-3] - x),
+            change=change,
             slope=B @ slopes[:count, :-3].T - np.eye(count),
             observables=results[0, -3:-1],
             observable_slope=slopes[:count, -3:-1],
             residual=float(residual),
+            gauge=gauge,
             scatter=np.hstack([scatter[:, :-3] @ B.T, scatter[:, -3:-1]]),
             loss_scatter=scatter[:, -1],
             moments=rows[0],
@@ -122,3 +136,8 @@ class Evaluator:
             starts = [np.asarray(centres(self.values, x, block)) for block in self.ensemble.blocks]
             self.minima = [(np.concatenate([w, w[..., nobody]], axis=-1), nobody) for w in starts]
         return self.minima
+
+
+@partial(jax.jit, static_argnums=3)
+def _distance(x, y, rho, r_s: int):
+    return distance(from_coordinates(x, rho, r_s), from_coordinates(y, rho, r_s), rho)

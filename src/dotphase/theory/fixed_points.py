@@ -7,8 +7,7 @@ F(x) = map(x) − x and J = ∂F/∂x, each step solves
 
 an implicit Euler step of length δ along the flow dx/dt = F(x). δ grows as |F| falls, so that the steps follow the flow
 into a fixed point's basin and then become Newton's, which converge to stable and unstable fixed points alike.
-Steps are least-squares solutions of minimum norm, since a student of rank above one has a gauge: rotating its columns
-changes nothing, and J is singular along such rotations.
+A student of rank above one has a gauge (`gauge.py`): steps do not go along its orbits, where J is singular.
 """
 
 from __future__ import annotations
@@ -87,9 +86,15 @@ def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int
 
 def _step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
     matrix = np.eye(len(point.change)) / delta - point.slope
-    dx = np.linalg.lstsq(matrix, point.change, rcond=1e-7)[0]
+    dx = solve_off_gauge(matrix, point.change, point.gauge)
     along = evaluator.basis.T @ dx
     return along * min(1.0, LONGEST_MOVE / max(np.abs(along).max(), 1e-300))
+
+
+def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+    """The solution of matrix @ y = right that has no component along the gauge directions, nor is asked for one."""
+    off = np.eye(len(matrix)) - gauge.T @ gauge
+    return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=1e-9)[0]
 
 
 def _next_delta(delta: float, before: Point, now: Point) -> float:

@@ -17,7 +17,7 @@ from ..precision import in_double
 from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import Symmetry, symmetries
 from .evaluator import Evaluator, Point
-from .fixed_points import Trail, fixed_point
+from .fixed_points import Trail, fixed_point, solve_off_gauge
 from .nodes import stabiliser
 from .overlaps import Overlaps, from_coordinates, to_coordinates
 from .solution import Solution, SolveError
@@ -208,7 +208,7 @@ def _replicates(point: Point) -> np.ndarray:
     stationary value, does not.
     """
     count = len(point.change)
-    dx = -np.linalg.lstsq(point.slope, point.scatter[:, :count].T, rcond=1e-7)[0].T
+    dx = -solve_off_gauge(point.slope, point.scatter[:, :count].T, point.gauge).T
     test_error = point.scatter[:, count] + dx @ point.observable_slope[:, 0]
     return np.column_stack([dx, test_error, point.loss_scatter])
 
