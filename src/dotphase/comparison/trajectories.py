@@ -20,7 +20,8 @@ from ..scenario import Scenario
 from ..scenario.symmetry import symmetries
 from ..theory.evaluator import Evaluator
 from ..theory.nodes import stabiliser
-from ..theory.overlaps import Overlaps, from_coordinates, to_coordinates
+from ..theory.overlaps import Overlaps, to_coordinates
+from ..theory.state_evolution import conjugates, input_step
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,16 @@ def state_evolution(
     evaluator = Evaluator(
         scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start)
     )
-    rho, rank = scenario.law.rho, scenario.student.rank
+    rho = scenario.law.rho
     x = np.asarray(to_coordinates(start, rho))
     iterates = [start]
     for _ in range(steps):
         evaluator.search(x)
-        x = x + evaluator.basis.T @ evaluator(x).change
-        iterates.append(Overlaps(*map(np.asarray, from_coordinates(x, rho, rank))))
+        # From the moments and not from `change`, which for the solver's sake has no part along the gauge orbit.
+        hats = conjugates(evaluator.structure, evaluator.values, x, evaluator(x).moments)
+        overlaps = Overlaps(*map(np.asarray, input_step(evaluator.values, hats)[0]))
+        iterates.append(overlaps)
+        x = np.asarray(to_coordinates(overlaps, rho))
     return iterates
 
 
