@@ -98,7 +98,7 @@ def state_evolution(
     iterates = [start]
     for _ in range(steps):
         evaluator.search(x)
-        # From the moments and not from `change`, which for the solver's sake has no part along the gauge orbit.
+        # From the moments, not from `change`: for the solver that has no part along the gauge orbit.
         hats = conjugates(evaluator.structure, evaluator.values, x, evaluator(x).moments)
         overlaps = Overlaps(*map(np.asarray, input_step(evaluator.values, hats)[0]))
         iterates.append(overlaps)
