@@ -16,7 +16,8 @@ from ..scenario.attention import Form
 from .loss import Problem
 from .minimiser import descend
 
-FIRST_STEPS, MORE_STEPS = 7, 16  # most descents are at rest after the first few steps; the others get more
+FIRST_STEPS, MORE_STEPS = 4, 18  # most descents are near the known minimum after a few steps; the others get more
+NEAR = 0.05  # how near, in units of the fields
 DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
 
 
@@ -37,23 +38,29 @@ class Minima(NamedTuple):
 
 
 def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
-    """Descend from w, w/10, −w and each of `guesses`, (G, L, r_s, N); keep the lowest minimum of every sample and, for
-    the `rivals` samples where the second lowest is closest in energy, that one too."""
+    """Descend from the first of `guesses`, (G, L, r_s, N), to the minimum taken as known, then from the other guesses,
+    from w/10 and −w; keep the lowest minimum of every sample and, for the `rivals` samples where the second lowest is
+    closest in energy, that one too."""
     w = problem.centre
     count = w.shape[-1]
-    starts = jnp.concatenate([guesses, jnp.stack([w, 0.1 * w, -w])])
+    known = descend(student, problem, guesses[0])
+    starts = jnp.concatenate([guesses[1:], jnp.stack([0.1 * w, -w])])
     first = jax.lax.map(lambda start: descend(student, problem, start, FIRST_STEPS), starts)
 
-    # All descents in one row, (start, sample); as many as there are samples may go on, those not at rest first.
-    row = jnp.moveaxis(first.z, 0, -2).reshape(*w.shape[:2], -1)
-    _, chosen = jax.lax.top_k((~first.settled).reshape(-1).astype(jnp.int32), count)
+    # All descents in one row, (start, sample). As many as there are samples go on: those not on their way to the known.
+    away = jnp.abs(first.z - known.z).max((1, 2)) > NEAR * (1 + jnp.abs(known.z).max((0, 1)))
+    (chosen,) = jnp.nonzero(away.reshape(-1), size=count, fill_value=0)
     sample = chosen % count
+    row = jnp.moveaxis(first.z, 0, -2).reshape(*w.shape[:2], -1)
     part = problem._replace(target=problem.target[..., sample], centre=problem.centre[..., sample])
     more = descend(student, part, row[..., chosen], MORE_STEPS)
-    z = jnp.moveaxis(row.at[..., chosen].set(more.z).reshape(*w.shape[:2], -1, count), -2, 0)
-    energy = first.energy.reshape(-1).at[chosen].set(more.energy).reshape(-1, count)
-    settled = first.settled.reshape(-1).at[chosen].set(more.settled).reshape(-1, count)
-    return _lowest_two(z, energy, settled, rivals)
+    # What was left on its way counts as the known minimum.
+    back = jnp.broadcast_to(known.z[:, :, None], (*w.shape[:2], len(starts), count)).reshape(row.shape)
+    z = jnp.moveaxis(back.at[..., chosen].set(more.z).reshape(*w.shape[:2], -1, count), -2, 0)
+    energy = jnp.tile(known.energy, len(starts)).at[chosen].set(more.energy).reshape(-1, count)
+    settled = jnp.tile(known.settled, len(starts)).at[chosen].set(more.settled).reshape(-1, count)
+    every = lambda one, others: jnp.concatenate([one[None], others])  # noqa: E731
+    return _lowest_two(every(known.z, z), every(known.energy, energy), every(known.settled, settled), rivals)
 
 
 def _lowest_two(z, energy, settled, rivals: int) -> Minima:

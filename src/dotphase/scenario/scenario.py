@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -88,7 +88,7 @@ class Scenario:
         """(r_s, r_t)."""
         return self.student.rank, self.teacher.rank
 
-    @property
+    @cached_property
     def law(self) -> Law:
         """ν, the joint law of (γ, τ, π), as far as the theory needs it."""
         return law_of(self.tokens, self.positions, self.teacher.rank, self._pi)
@@ -97,7 +97,7 @@ class Scenario:
     def _pi(self) -> np.ndarray | None:
         return None if self.teacher_weights is None else thaw(self.teacher_weights)  # type: ignore[arg-type]
 
-    @property
+    @cached_property
     def structure(self) -> Structure:
         return Structure(self.length, self.student.form, self.teacher.form, len(self.law.weight))
 

@@ -21,7 +21,8 @@ from .evaluator import Evaluator, Point
 FIRST_STEP = 2.0  # δ at the start
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 PATIENCE = 6  # steps without halving the residual, after which jumps are blurred more
-SEARCH_BELOW = 0.1  # residual from which it pays to find the prox globally
+SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
+FRESH = 0.05  # move of any coordinate up to which minima found globally, and their rivals, are followed safely
 
 
 class Trail(NamedTuple):
@@ -41,11 +42,11 @@ def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int
     - `newton`: take Newton steps from the beginning, for a start that is already close.
     """
     delta = np.inf if newton else FIRST_STEP
-    searched = fresh = False
+    searched = None  # where the prox was last searched for globally
     least, waiting = np.inf, 0
     if newton:
         evaluator.search(x)
-        searched = fresh = True
+        searched = x
     point, best = evaluator(x), None
     while evaluator.evaluations < most:
         if not _finite(point):
@@ -57,28 +58,28 @@ def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int
             point = evaluator(best.x + _step(evaluator, best, delta))
             continue
         if point.residual <= tolerance:
-            if fresh:
+            if searched is not None and np.abs(point.x - searched).max() < FRESH:
                 return Trail(point, True, "")
             # Converged for the minima in hand: are they still the global ones?
-            evaluator.search(point.x, new_blur=not searched)
-            searched = fresh = True
+            evaluator.search(point.x, new_blur=searched is None)
+            searched = point.x
             point = evaluator(point.x)
             continue
-        if not searched and point.residual < SEARCH_BELOW:
+        if searched is None and point.residual < SEARCH_BELOW:
             evaluator.search(point.x)
-            searched = True
+            searched = point.x
             point = evaluator(point.x)
             continue
         if best is not None and not newton:
             delta = _next_delta(delta, best, point)
         waiting = 0 if point.residual < 0.5 * least else waiting + 1
         least = min(least, point.residual)
-        if searched and waiting >= PATIENCE:
+        if searched is not None and waiting >= PATIENCE:
             # Newton's steps go to and fro across a jump of the prox that these nodes resolve too sharply.
             evaluator.blur *= 2.5
             waiting, least = 0, np.inf
             point = evaluator(point.x)
-        best, fresh = point, False
+        best = point
         point = evaluator(point.x + _step(evaluator, point, delta))
     last = point if _finite(point) else (best or point)
     return Trail(last, False, f"residual {last.residual:.1e} after {evaluator.evaluations} evaluations")

@@ -1,0 +1,1 @@
+"""Benchmarks: two ways of doing the same work, timed in one run, told as a ratio."""
