@@ -59,7 +59,11 @@ def linearise(
     # A prox that two minima share may change hands at every search: then the minima in hand do.
     if not (trail.converged or trail.point.residual <= tolerance):
         raise SolveError(f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}")
-    point = trail.point
+    return around(solution, evaluator, trail.point, kept)
+
+
+def around(solution: Solution, evaluator: Evaluator, point: Point, kept: tuple[Symmetry, ...]) -> Linearised:
+    """The map around a fixed point that an evaluator has just reached."""
     count = len(point.change)
     shifts = -np.linalg.lstsq(point.slope, point.scatter[:, :count].T, rcond=1e-7)[0].T
     deviations = point.scatter[:, count:] + shifts @ point.observable_slope

@@ -6,19 +6,24 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..gaussian import Estimate, Sobol
+from ..precision import in_double
 from ..scenario.files import scenario_to_toml
 from ..scenario.scenario import Scenario
+from ..scenario.symmetry import symmetries
 from .baseline import linear_baseline
-from .branches import _continued
-from .linearised import Linearised, linearise
+from .evaluator import Evaluator
+from .fixed_points import fixed_point
+from .linearised import Linearised, around, linearise
+from .nodes import stabiliser
+from .overlaps import to_coordinates
 from .solution import Solution, SolveError
-from .solve import Start, available_cores
+from .solve import Start, _solution, available_cores, solve
 from .stability import replicon
 from .transitions import USABLE, Transition, critical
 
@@ -31,6 +36,9 @@ NUMBERS = (
     *("replicon", "replicon_error", "several_minima", "residual", "evaluations", "nodes", "seconds"),
 )
 WORDS = ("outcome", "reason", "mechanism")
+STRUGGLE = 40  # evaluations
+FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
+TOLERANCE = 1e-8  # on the undamped residual
 EVERY = 3  # rows of the grid between two points of the lines
 
 
@@ -80,47 +88,81 @@ def phase_diagram(
     return dataset.assign_attrs(_provenance(scenario, rule, seconds, cpu))
 
 
+class _Found(NamedTuple):
+    """A solution, the map around it if there is a fixed point, and the start that led there."""
+
+    solution: Solution
+    line: Linearised | None
+    start: Start
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it deserves more nodes: a solve that struggled has blurred the prox's jumps too much."""
+        return self.line is None or self.solution.outcome == "stalled" or self.solution.evaluations > STRUGGLE
+
+
 def _row(
     scenario: Scenario, alphas: np.ndarray, rule: Sobol, tell: Callable[[], None]
 ) -> list[dict[str, Any]]:
     """One ω, in the order of `alphas`: per point the entries of each branch, and what compares them.
 
     Each branch is followed away from where it is sure to exist: the semantic one from many samples, the
-    positional one from few. A point at which either stalls is solved again on four times the nodes.
+    positional one from few. A point at which either is doubtful is solved again on four times the nodes.
     """
     at = [scenario.vary(sample_ratio=alpha) for alpha in alphas]
     semantic = _followed(at[::-1], "semantic", rule)[::-1]
     points = []
-    for place, one, two in zip(at, semantic, _followed(at, "positional", rule), strict=True):
-        pair, nodes = [one, two], rule
-        if any(solution.outcome == "stalled" for solution in pair):
-            nodes = replace(rule, count=4 * rule.count)
-            pair = [_continued(place, solution, solution.branch, nodes, None) for solution in pair]
-        lines = [_line(solution, nodes) for solution in pair]
-        entries = [_entries(*one) for one in zip(pair, lines, strict=True)]
-        points.append({"branches": entries} | _compared(pair, lines, rule))
+    for place, *pair in zip(at, semantic, _followed(at, "positional", rule), strict=True):
+        if any(found.doubtful for found in pair):
+            finer = replace(rule, count=4 * rule.count)
+            pair = [_afresh(place, found.start, finer) for found in pair]
+        points.append({"branches": [_entries(found) for found in pair]} | _compared(*pair, rule))
         tell()
     return points
 
 
-def _followed(places: Sequence[Scenario], branch: str, rule: Sobol) -> list[Solution]:
+def _followed(places: Sequence[Scenario], branch: str, rule: Sobol) -> list[_Found]:
+    """A branch from one place to the next: by Newton's steps, else along the flow, else from its start."""
+    found: list[_Found] = []
     last: Start = branch
-    found = []
     for place in places:
-        found.append(_continued(place, last, branch, rule, None))
-        if found[-1].outcome in USABLE:
-            last = found[-1]
+        near = _next_to(place, last, rule) if isinstance(last, Solution) else None
+        near = near or _afresh(place, last, rule)
+        if near.solution.outcome == "stalled" and isinstance(last, Solution):
+            near = _afresh(place, branch, rule)
+        if near.solution.outcome in USABLE:
+            last = near.solution
+        found.append(near)
     return found
 
 
-def _line(solution: Solution, rule: Sobol) -> Linearised | None:
-    try:
-        return linearise(solution, rule)
-    except SolveError:
+@in_double
+def _next_to(scenario: Scenario, last: Solution, rule: Sobol) -> _Found | None:
+    """The branch of a neighbour's solution, by Newton's steps alone; None if they do not stay on it."""
+    began, group = time.perf_counter(), symmetries(scenario)
+    kept = stabiliser(group, last.overlaps)
+    evaluator = Evaluator(scenario, rule, group, kept)
+    x = np.asarray(to_coordinates(last.overlaps, scenario.law.rho))
+    trail = fixed_point(evaluator, x, TOLERANCE, FEW_EVALUATIONS, newton=True)
+    if not trail.converged:
         return None
+    spent = time.perf_counter() - began
+    solution = _solution(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
+    if solution.outcome != "converged" or solution.mechanism != last.mechanism:
+        return None
+    return _Found(solution, around(solution, evaluator, trail.point, kept), last)
 
 
-def _entries(solution: Solution, line: Linearised | None) -> dict[str, Any]:
+def _afresh(scenario: Scenario, start: Start, rule: Sobol) -> _Found:
+    solution = solve(scenario, start, rule=rule, rtol=None)
+    try:
+        return _Found(solution, linearise(solution, rule), start)
+    except SolveError:
+        return _Found(solution, None, start)
+
+
+def _entries(found: _Found) -> dict[str, Any]:
+    solution, line = found.solution, found.line
     radius, several = (
         (Estimate(np.nan, np.inf), solution.prox_disagreement) if line is None else replicon(line)
     )
@@ -143,15 +185,15 @@ def _entries(solution: Solution, line: Linearised | None) -> dict[str, Any]:
     }
 
 
-def _compared(pair: list[Solution], lines: list[Linearised | None], rule: Sobol) -> dict[str, Any]:
-    semantic, positional = pair
-    margin = float(semantic.train_loss.value - positional.train_loss.value)
-    one, two = lines
+def _compared(semantic: _Found, positional: _Found, rule: Sobol) -> dict[str, Any]:
+    one, two = semantic.line, positional.line
+    margin = float(semantic.solution.train_loss.value - positional.solution.train_loss.value)
     if one is None or two is None:
         return {"margin": margin, "margin_error": np.inf, "winner": "unknown"}
     error = float(rule.error(one.deviations[:, 1] - two.deviations[:, 1]))
-    winner = semantic.mechanism if margin < 0 else positional.mechanism
-    decided = abs(margin) > 2 * error or semantic.mechanism == positional.mechanism
+    kinds = semantic.solution.mechanism, positional.solution.mechanism
+    winner = kinds[0] if margin < 0 else kinds[1]
+    decided = abs(margin) > 2 * error or kinds[0] == kinds[1]
     return {"margin": margin, "margin_error": error, "winner": winner if decided else "undecided"}
 
 

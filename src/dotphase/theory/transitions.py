@@ -231,18 +231,17 @@ def _coarse(
     """A root on few nodes and the slope there: first change of sign along `points`, then Brent's method."""
     from scipy.optimize import brentq
 
-    upper, at_upper = np.nan, np.nan
+    missing, upper, at_upper = [], np.nan, np.nan
     for p in points:
         value = difference.value(float(p), rule)
-        if np.isfinite(at_upper) and not np.isfinite(value):
-            where = f"{difference.along} = {p:.4g} and {upper:.4g}"
-            raise ArithmeticError(f"a branch ends between {where} before the difference changes sign")
+        missing += [f"{p:.4g}"] * (not np.isfinite(value))
         if value * at_upper <= 0:
             break
         upper, at_upper = float(p), value
     else:
         where = f"{difference.along} between {points[-1]:g} and {points[0]:g}"
-        raise ArithmeticError(f"no change of sign for {where}")
+        gone = f"; a branch is missing at {', '.join(missing)}" if missing else ""
+        raise ArithmeticError(f"no change of sign for {where}{gone}")
     root: Any = brentq(lambda p: _finite(difference, p, rule), float(p), upper, xtol=precision / 2)
     p, h = float(root), 0.02 * max(abs(root), 0.1)
     slope = (_finite(difference, p + h, rule) - _finite(difference, p - h, rule)) / (2 * h)

@@ -1,0 +1,55 @@
+"""Branches: continuation, where a branch ends, and fixed points without duplicates."""
+
+import numpy as np
+
+import dotphase
+from dotphase.gaussian import Sobol
+from dotphase.theory.branches import find_fixed_points, follow, spinodal
+
+RULE = Sobol(2**12)
+
+
+def test_following_gives_what_solving_afresh_gives():
+    """Continuation and a named start lead to one fixed point, within a fraction of its error."""
+    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2.0, 1.7, 1.4], rule=RULE)
+    afresh = dotphase.solve(dotphase.paper(alpha=1.4, omega=0.3), "semantic", rule=RULE, rtol=None)
+    assert [s.outcome for s in followed] == ["converged"] * 3
+    assert abs(followed[-1].test_error.value - afresh.test_error.value) < 0.2 * afresh.test_error.error
+
+
+def test_a_branch_that_ends_is_in_the_list_with_its_reason():
+    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5], rule=RULE)
+    assert followed[0].mechanism == "semantic"
+    assert followed[1].outcome == "collapsed"
+    assert "θ" in followed[1].reason
+
+
+def test_end_of_the_semantic_branch():
+    """The branch exists above its end and not below, on the nodes that located it."""
+    found = spinodal(dotphase.paper(omega=0.1), between=(0.3, 1.0), precision=0.04, rule=RULE)
+    assert found.outcome in ("located", "imprecise")
+    above, below = found.location.value + 4 * found.location.error + 0.1, found.location.value - 0.2
+    ends = follow(dotphase.paper(omega=0.1), "semantic", "alpha", [above, below], rule=RULE)
+    assert ends[0].mechanism == "semantic"
+    assert ends[1].mechanism != "semantic"
+
+
+def test_a_branch_without_end_is_said():
+    found = spinodal(dotphase.paper(omega=0.3), between=(1.5, 2.0), rule=RULE)
+    assert found.outcome == "absent"
+    assert "does not end" in found.reason
+
+
+def test_fixed_points_without_duplicates():
+    found = find_fixed_points(dotphase.paper(alpha=2.0, omega=0.3), rule=RULE)
+    assert [s.mechanism for s in found] == ["semantic", "positional", "uninformed"]
+    losses = [float(s.train_loss.value) for s in found]
+    assert losses == sorted(losses)
+    assert all(np.isfinite(s.train_loss.error) for s in found)
+
+
+def test_images_under_symmetries_are_one_fixed_point():
+    task = dotphase.paper(alpha=2.0, omega=0.3)
+    positional = dotphase.solve(task, "positional", rule=RULE, rtol=None).overlaps
+    found = find_fixed_points(task, rule=RULE, extra=[positional._replace(m=-positional.m)])
+    assert sum(s.mechanism == "positional" for s in found) == 1

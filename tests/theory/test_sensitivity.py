@@ -1,0 +1,71 @@
+"""Derivatives through the fixed point against differences of solved fixed points, on the same nodes."""
+
+import numpy as np
+import pytest
+
+import dotphase
+from dotphase.gaussian import Sobol
+from dotphase.theory.linearised import linearise
+from dotphase.theory.sensitivity import PARAMETERS, derivative, optimal_ridge, sensitivities
+
+RULE = Sobol(2**12)
+
+
+@pytest.fixture(scope="module")
+def semantic():
+    return dotphase.solve(dotphase.paper(alpha=2.0, omega=0.3), "semantic", rule=RULE, rtol=None)
+
+
+@pytest.mark.parametrize("parameter", PARAMETERS)
+def test_derivatives_are_those_of_solved_fixed_points(semantic, parameter):
+    """Central differences of step h and 2h, extrapolated to h → 0, on the same nodes."""
+    task, p = semantic.scenario, semantic.scenario.value_of(parameter)
+
+    def difference(h: float) -> np.ndarray:
+        sides = [
+            dotphase.solve(task.vary(**{parameter: p + s}), semantic, rule=RULE, rtol=None) for s in (h, -h)
+        ]
+        values = [np.array([float(s.test_error.value), float(s.train_loss.value)]) for s in sides]
+        return (values[0] - values[1]) / (2 * h)
+
+    near, far = difference(0.01 * p), difference(0.02 * p)
+    extrapolated, doubt = (4 * near - far) / 3, np.abs(near - far)
+    found = derivative(linearise(semantic, RULE), parameter)
+    assert (np.abs(found - extrapolated) < doubt + 2e-3 * np.abs(found)).all()
+
+
+def test_sensitivities_have_errors_and_signs(semantic):
+    found = sensitivities(semantic, ["alpha", "lambda"], rule=RULE)
+    assert found["alpha"].test_error.value < -3 * found["alpha"].test_error.error  # more data, less error
+    assert found["alpha"].train_loss.value > 3 * found["alpha"].train_loss.error
+    assert found["lambda"].train_loss.value > 3 * found["lambda"].train_loss.error
+
+
+def test_training_loss_grows_with_the_ridge_by_half_the_weights(semantic):
+    """dε_t/dλ = ⟨Tr Q Qᵀ⟩/2d = q/2γ: the training loss is a minimum over Q (envelope theorem)."""
+    found = sensitivities(semantic, ["ridge"], rule=Sobol(2**13))["ridge"].train_loss
+    gamma = semantic.scenario.law.mean_gamma[0]
+    expected = float(semantic.overlaps.q[0, 0, 0]) / gamma / 2
+    error = float(semantic.overlap_errors.q[0, 0, 0]) / gamma / 2
+    assert abs(found.value - expected) < 3 * np.hypot(found.error, error)
+
+
+def test_at_the_end_of_the_range_there_is_no_central_derivative():
+    at = linearise(
+        dotphase.solve(dotphase.paper(alpha=2.0, omega=0.0), "semantic", rule=RULE, rtol=None), RULE
+    )
+    with pytest.raises(ValueError, match="one-sided"):
+        derivative(at, "mixing")
+
+
+def test_optimal_ridge_is_the_minimum_of_a_scan():
+    task = dotphase.paper(alpha=2.0, omega=0.3)
+    found = optimal_ridge(task, "positional", rule=RULE)
+    assert found.outcome == "interior"
+    scan = np.geomspace(0.5, 2.0, 9) * found.ridge.value
+    errors = [dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None).test_error for r in scan]
+    parabola = np.polyfit(np.log(scan), [float(e.value) for e in errors], 3)
+    turning = np.roots(np.polyder(parabola))
+    turning = turning[np.polyval(np.polyder(parabola, 2), turning) > 0].real
+    assert np.abs(np.log(found.ridge.value) - turning).min() < 0.1
+    assert found.solution.test_error.value <= min(e.value + e.error for e in errors)

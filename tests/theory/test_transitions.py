@@ -1,0 +1,84 @@
+"""Transitions: located with honest errors, and absent where there is none."""
+
+import numpy as np
+import pytest
+
+import dotphase
+from dotphase.gaussian import Sobol
+from dotphase.theory.transitions import critical, critical_line, phase
+
+RULE = Sobol(2**13)
+
+
+def within(estimate, expected: float, error: float = 0.0) -> bool:
+    """Whether an estimate agrees with a number within three standard errors."""
+    return abs(estimate.value - expected) < 3 * np.hypot(estimate.error, error)
+
+
+def test_alpha_c_and_alpha_l_agree_with_independent_nodes():
+    """Two independent scrambles of few nodes against a third of many: within three combined errors."""
+    task = dotphase.paper(omega=0.3)
+    for kind, between, reference in (("train-loss", (1.1, 1.45), 1.253), ("linear", (1.4, 1.6), 1.492)):
+        found = critical(task, kind, between=between, budget=2**13, rule=Sobol(2**13, seed=5), scan=2)
+        assert found.outcome in ("located", "imprecise")
+        assert found.evaluations > 0
+        assert within(found.location, reference, 0.004), (kind, found)
+
+
+def test_at_the_transition_the_difference_vanishes():
+    found = critical(dotphase.paper(omega=0.3), "linear", between=(1.4, 1.6), budget=2**13, rule=RULE, scan=2)
+    task = dotphase.paper(alpha=found.location.value, omega=0.3)
+    semantic = dotphase.solve(task, "semantic", rule=RULE, rtol=None).test_error
+    baseline = dotphase.linear_baseline(task).test_error
+    assert abs(semantic.value - baseline.value) < 0.2 * semantic.error
+
+
+def test_quoted_errors_are_the_scatter_over_scrambles():
+    task, found = dotphase.paper(omega=0.3), []
+    for seed in range(6):
+        rule = Sobol(2**12, seed=seed)
+        found.append(critical(task, "linear", between=(1.3, 1.7), budget=2**12, rule=rule, scan=2).location)
+    scatter, quoted = np.std([f.value for f in found], ddof=1), np.sqrt(np.mean([f.error**2 for f in found]))
+    assert 0.35 < scatter / quoted < 2.5
+
+
+def test_no_transition_is_said_and_why():
+    found = critical(dotphase.paper(omega=0.3), "train-loss", between=(1.8, 2.0), rule=RULE, scan=2)
+    assert found.outcome == "absent"
+    assert "no change of sign" in found.reason
+    gone = critical(dotphase.paper(omega=0.3), "linear", between=(0.3, 0.5), rule=RULE, scan=2)
+    assert "a branch is missing" in gone.reason
+
+
+def test_along_another_parameter():
+    """At α = 1.25 the training losses cross at about ω = 0.3 too: one line, cut the other way."""
+    found = critical(
+        dotphase.paper(alpha=1.253), along="omega", between=(0.26, 0.34), budget=2**13, rule=RULE, scan=2
+    )
+    assert within(found.location, 0.3, 0.001), found
+
+
+def test_a_line_is_traced_in_order():
+    between = (0.6, 1.3)
+    line = critical_line(
+        dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4
+    )
+    assert line[0].location.value < line[1].location.value
+
+
+def test_phase_says_who_wins_and_when_it_does_not_know():
+    assert phase(dotphase.paper(alpha=2, omega=0.3), rule=RULE).winner == "semantic"
+    few = phase(dotphase.paper(alpha=0.9, omega=0.3), rule=RULE)
+    assert few.winner == "positional"
+    assert few.margin.value > 2 * few.margin.error > 0
+    assert few.solutions[0].branch == "positional"
+    assert phase(dotphase.paper(alpha=1.253, omega=0.3), rule=RULE).winner == "undecided"
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match="kind"):
+        critical(dotphase.paper(), "magic")
+    with pytest.raises(ValueError, match="not a number of this scenario"):
+        critical(dotphase.paper(), along="colour")
+    with pytest.raises(ValueError, match="between"):
+        critical(dotphase.paper(), between=(2.0, 1.0))
