@@ -33,6 +33,18 @@ _HOMES = {
     ],
     "gaussian": ["Estimate", "GaussHermite", "Sobol"],
     "theory": ["Baseline", "Overlaps", "Solution", "SolveError", "linear_baseline", "solve", "solve_many"],
+    "finite": [
+        "LBFGS",
+        "Adam",
+        "GradientDescent",
+        "Objective",
+        "exact_test_error",
+        "fit_linear",
+        "gamp",
+        "sample",
+        "train",
+    ],
+    "comparison": ["compare"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME_OF)]

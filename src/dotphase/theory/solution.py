@@ -56,6 +56,10 @@ class Solution:
         """Whether this is a fixed point of the kind asked for, as precise as asked for."""
         return self.outcome == "converged"
 
+    def __str__(self) -> str:
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.branch}: {self.outcome}{reason}; test error {self.test_error}; training loss {self.train_loss}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not finite become null."""
         return {
