@@ -18,7 +18,6 @@ import numpy as np
 
 from .evaluator import Evaluator, Point
 
-FIRST_STEP = 2.0  # δ at the start
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 PATIENCE = 6  # steps without halving the residual, after which jumps are blurred more
 SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
@@ -33,15 +32,17 @@ class Trail(NamedTuple):
     reason: str
 
 
-def fixed_point(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int, newton: bool = False) -> Trail:
+def fixed_point(
+    evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int, newton: bool = False, first_step: float = 2.0
+) -> Trail:
     """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, with all proxes global.
 
     **Arguments**
 
     - `most`: how many evaluations of the map are allowed.
-    - `newton`: take Newton steps from the beginning, for a start that is already close.
+    - `newton`: take Newton steps from the beginning, for a start that is already close; else `first_step` is the first δ.
     """
-    delta = np.inf if newton else FIRST_STEP
+    delta = np.inf if newton else first_step
     searched = None  # where the prox was last searched for globally
     least, waiting = np.inf, 0
     if newton:

@@ -70,14 +70,14 @@ def solve(
     evaluator, trail = _from_start(scenario, _levels(rule)[0], group, kept, overlaps, tolerance, most_evaluations)
     evaluations, x = evaluator.evaluations, trail.point.x
     for level in _levels(rule)[1:]:
-        evaluator, trail = _on(scenario, level, group, kept, x, tolerance, most_evaluations, near=True)
+        evaluator, trail = _near(scenario, level, group, kept, x, tolerance, most_evaluations)
         evaluations += evaluator.evaluations
         x = trail.point.x
     while trail.converged and rtol is not None:
         finer = _finer(evaluator, trail.point, rtol, budget)
         if finer is None:
             break
-        evaluator, trail = _on(scenario, finer, group, kept, x, tolerance, most_evaluations, near=True)
+        evaluator, trail = _near(scenario, finer, group, kept, x, tolerance, most_evaluations)
         evaluations += evaluator.evaluations
         x = trail.point.x
     solution = _solution(scenario, label, evaluator, trail, rtol, evaluations, time.perf_counter() - began)
@@ -155,7 +155,7 @@ def _levels(rule: Rule) -> list[Rule]:
     return [rule]
 
 
-def _on(
+def _near(
     scenario: Scenario,
     rule: Rule,
     group: tuple[Symmetry, ...],
@@ -163,10 +163,10 @@ def _on(
     x: np.ndarray,
     tolerance: float,
     most: int,
-    near: bool,
 ) -> tuple[Evaluator, Trail]:
+    """The fixed point close to x, by Newton's method."""
     evaluator = Evaluator(scenario, rule, group, kept)
-    return evaluator, fixed_point(evaluator, x, tolerance, most, newton=near)
+    return evaluator, fixed_point(evaluator, x, tolerance, most, newton=True)
 
 
 def _from_start(
@@ -178,11 +178,12 @@ def _from_start(
     tolerance: float,
     most: int,
 ) -> tuple[Evaluator, Trail]:
-    """Iterate from a start; where the map is not defined with its response V, with another."""
-    for factor in (1.0, 4.0, 0.2):
+    """Iterate from a start; where that leads nowhere, with another response V, or more carefully."""
+    for factor, first_step in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0)):
         x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), scenario.law.rho))
-        evaluator, trail = _on(scenario, rule, group, kept, x, tolerance, most, near=False)
-        if trail.converged or evaluator.evaluations > 1:
+        evaluator = Evaluator(scenario, rule, group, kept)
+        trail = fixed_point(evaluator, x, tolerance, most, first_step=first_step)
+        if trail.converged:
             break
     return evaluator, trail
 
