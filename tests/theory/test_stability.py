@@ -86,6 +86,8 @@ def test_uninformed_point_is_unstable_to_both_mechanisms():
     assert at.leaves("m")
     assert at.leaves("theta")
     assert at.grows("m")
+    assert "replicon" in str(at)
+    assert set(at.to_dict()) == {"replicon", "several_minima", "eigenvalues"}
 
 
 def test_nothing_to_linearise_is_said(positional):

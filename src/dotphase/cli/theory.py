@@ -7,12 +7,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Alpha, File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, progress_bar, scenario_from
+from .options import (
+    Alpha,
+    File,
+    Json,
+    Omega,
+    Positional,
+    Ridge,
+    Sigma,
+    one_line_errors,
+    progress_bar,
+    scenario_from,
+)
 
 if TYPE_CHECKING:
     from dotphase.theory import Solution
 
-Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
+Rtol = Annotated[
+    float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")
+]
 
 
 def solve(
@@ -25,6 +38,9 @@ def solve(
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
     rtol: Rtol = 5e-3,
     seed: Annotated[int, typer.Option("--seed", help="Which random scrambles of the nodes.")] = 0,
+    stability: Annotated[
+        bool, typer.Option("--stability", help="Also say how stable each branch is.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Solve the theory: test error, training loss and overlaps of a branch, each with its error."""
@@ -42,12 +58,18 @@ def solve(
         with progress_bar("solving") as progress:
             rule = Sobol(seed=seed)
             found = solve_many([task] * len(starts), starts, rule=rule, rtol=rtol, progress=progress)
+        stable = [s.stability() if stability and s.outcome != "stalled" else None for s in found]
         if as_json:
             answers = [solution.to_dict() for solution in found]
+            for answer, at in zip(answers, stable, strict=True):
+                answer |= {} if at is None else {"stability": at.to_dict()}
             typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
         else:
             typer.echo(str(task))
             _print_solutions(found)
+            for s, at in zip(found, stable, strict=True):
+                if at is not None:
+                    typer.echo(f"{s.branch}: {at}")
 
 
 def baseline(
@@ -57,7 +79,9 @@ def baseline(
     ridge: Ridge = None,
     positional: Positional = None,
     scenario: File = None,
-    d: Annotated[int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")] = None,
+    d: Annotated[
+        int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
@@ -87,7 +111,9 @@ def branches(
     positional: Positional = None,
     scenario: File = None,
     rtol: Rtol = 5e-3,
-    alphas: Annotated[str, typer.Option("--alphas", help="Sample ratios α, comma-separated.")] = "0.75,1,1.25,1.5,2",
+    alphas: Annotated[
+        str, typer.Option("--alphas", help="Sample ratios α, comma-separated.")
+    ] = "0.75,1,1.25,1.5,2",
 ) -> None:
     """A table of the semantic and the positional branch over several α, and which of them wins."""
     with one_line_errors():
@@ -141,7 +167,15 @@ def _print_branches(ratios: list[float], found: list[Solution]) -> None:
     from rich.table import Table
 
     table = Table(title="the two mechanisms as data grows: the one of lower training loss wins")
-    for name in ("α", "semantic ε_t", "positional ε_t", "winner", "semantic ε_g", "positional ε_g", "outcome"):
+    for name in (
+        "α",
+        "semantic ε_t",
+        "positional ε_t",
+        "winner",
+        "semantic ε_g",
+        "positional ε_g",
+        "outcome",
+    ):
         table.add_column(name)
     for ratio, semantic, positional in zip(ratios, found[::2], found[1::2], strict=True):
         outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))

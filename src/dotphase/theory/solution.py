@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..gaussian import Estimate
 from ..scenario.scenario import Scenario
 from .overlaps import Overlaps
+
+if TYPE_CHECKING:
+    from .stability import Stability
 
 OUTCOMES = {
     "converged": "a fixed point, its observables as precise as asked for",
@@ -59,6 +62,12 @@ class Solution:
     def __str__(self) -> str:
         reason = f" ({self.reason})" if self.reason else ""
         return f"{self.branch}: {self.outcome}{reason}; test error {self.test_error}; training loss {self.train_loss}"
+
+    def stability(self) -> Stability:
+        """Is it stable? The replicon and the eigenvalues of the map here, as `theory.stability` defines them."""
+        from .stability import stability
+
+        return stability(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not finite become null."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -49,10 +50,27 @@ class Stability:
     several_minima: float
     eigenvalues: dict[str, complex]
 
+    def __str__(self) -> str:
+        letters = {"theta": "θ"}
+        along = ", ".join(f"{letters.get(part, part)} {value:.3g}" for part, value in self._real().items())
+        several = f"{self.several_minima:.2%} of samples with several minima"
+        return f"replicon {self.replicon} (regular part; {several}); eigenvalues of the map along {along}"
+
+    def _real(self) -> dict[str, complex | float]:
+        return {part: v.real if abs(v.imag) < 1e-9 else v for part, v in self.eigenvalues.items()}
+
     @property
     def replica_symmetric(self) -> bool:
         """Whether the replicon's regular part is below one by more than two errors."""
         return bool(self.replicon.value + 2 * self.replicon.error < 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for `dotphase solve --stability --json`; an eigenvalue is [real, imaginary]."""
+        return {
+            "replicon": {"value": float(self.replicon.value), "error": float(self.replicon.error)},
+            "several_minima": self.several_minima,
+            "eigenvalues": {part: [value.real, value.imag] for part, value in self.eigenvalues.items()},
+        }
 
     def grows(self, part: str) -> bool:
         """Whether a small deviation along q, V, m or θ grows when the map is iterated: |eigenvalue| > 1.
