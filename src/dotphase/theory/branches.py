@@ -20,9 +20,7 @@ from .starts import start as named_start
 from .transitions import SCANNED, USABLE, Transition, _grid
 
 SEEDS = 4  # independent node sets on which the end of a branch is located
-SETTLED_ENOUGH = (
-    1e-4  # residual of a fixed point that exists, although nodes near a jump keep it from settling
-)
+SIGNIFICANT = 3.0  # errors by which an order parameter must differ from zero
 
 
 def follow(
@@ -54,9 +52,7 @@ def follow(
     return found
 
 
-def _continued(
-    scenario: Scenario, last: Start, start: Start, rule: Rule | None, rtol: float | None
-) -> Solution:
+def _continued(scenario: Scenario, last: Start, start: Start, rule: Rule | None, rtol: float | None) -> Solution:
     solution = solve(scenario, last, rule=rule, rtol=rtol)
     if solution.outcome in USABLE or last is start:
         return solution
@@ -83,9 +79,7 @@ def spinodal(
     scan = _grid(between, SCANNED)
     ends, evaluations = [], 0
     for seed in range(SEEDS):
-        end, spent, reason = _end(
-            scenario, start, along, scan, replace(rule, seed=rule.seed + seed), precision / 4
-        )
+        end, spent, reason = _end(scenario, start, along, scan, replace(rule, seed=rule.seed + seed), precision / 4)
         evaluations += spent
         if end is None:
             gone = Estimate(np.nan, np.inf)
@@ -95,11 +89,7 @@ def spinodal(
         scan = np.array([p for p in scan if p <= max(ends) + (between[1] - between[0]) / 4])
     location = Estimate(float(np.mean(ends)), float(np.std(ends, ddof=1) / np.sqrt(SEEDS)))
     precise = location.error <= precision
-    why = (
-        ""
-        if precise
-        else f"{SEEDS} node sets of {rule.count} put the end at {', '.join(f'{e:.4g}' for e in ends)}"
-    )
+    why = "" if precise else f"{SEEDS} node sets of {rule.count} put the end at {', '.join(f'{e:.4g}' for e in ends)}"
     outcome, seconds = "located" if precise else "imprecise", time.perf_counter() - began
     return Transition("spinodal", along, location, outcome, why, evaluations, rule.count, seconds)
 
@@ -115,7 +105,7 @@ def _end(
         nonlocal last, spent
         solution = _continued(scenario.vary(**{along: p}), last, start, rule, None)
         spent += solution.evaluations
-        there = solution.mechanism == start and solution.residual < SETTLED_ENOUGH
+        there = solution.outcome in USABLE and _present(solution, start)
         if there:
             last = solution
         return there
@@ -133,6 +123,19 @@ def _end(
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if exists(middle) else (inside, middle)
     return (inside + outside) / 2, spent, ""
+
+
+def _present(solution: Solution, start: str) -> bool:
+    """Whether the order parameter of a mechanism, θ or m, is there.
+
+    Jumps of single nodes can hold it at a value that is tiny and within its error: that does not count.
+    """
+    part = {"semantic": "theta", "positional": "m"}.get(start)
+    if part is None:
+        return solution.mechanism == start
+    value, error = getattr(solution.overlaps, part), getattr(solution.overlap_errors, part)
+    largest = np.unravel_index(np.abs(value).argmax(), value.shape)
+    return bool(abs(value[largest]) > SIGNIFICANT * error[largest]) and solution.mechanism in (start, "mixed")
 
 
 def find_fixed_points(
@@ -170,7 +173,7 @@ def _mixed(scenario: Scenario) -> list[Overlaps]:
         return []
     mixtures = []
     for share, response in product((0.25, 0.5, 0.75), (0.5, 2.0)):
-        part = lambda a, b, share=share: share * a + (1 - share) * b  # noqa: E731
+        part = lambda a, b, share=share: share * a + (1 - share) * b
         mixtures.append(
             Overlaps(
                 part(semantic.q, positional.q),
