@@ -86,7 +86,6 @@ def spinodal(
             seconds = time.perf_counter() - began
             return Transition("spinodal", along, gone, "absent", reason, evaluations, rule.count, seconds)
         ends.append(end)
-        scan = np.array([p for p in scan if p <= max(ends) + (between[1] - between[0]) / 4])
     location = Estimate(float(np.mean(ends)), float(np.std(ends, ddof=1) / np.sqrt(SEEDS)))
     precise = location.error <= precision
     why = "" if precise else f"{SEEDS} node sets of {rule.count} put the end at {', '.join(f'{e:.4g}' for e in ends)}"
