@@ -118,6 +118,4 @@ def _timed(function):
 
 if __name__ == "__main__":
     for row in run():
-        print(
-            f"{row['what']}: {row['ours']:.2f} s against {row['reference']:.2f} s, {row['ratio']:.1f} times"
-        )
+        print(f"{row['what']}: {row['ours']:.2f} s against {row['reference']:.2f} s, {row['ratio']:.1f} times")

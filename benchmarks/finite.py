@@ -126,18 +126,14 @@ def _test_error(data) -> dict[str, Any]:
         for _ in range(10):  # in tenths, so that it needs no more memory than it must
             fresh = sample(instance, count=TEST_SAMPLES // 10, stream="test")
             fields = np.swapaxes(fresh.tokens @ weights, 1, 2) / np.sqrt(D)
-            total += float(
-                np.mean(gram_loss(fresh.answers, attention_of(data.scenario.student, fields), fresh.grams))
-            )
+            total += float(np.mean(gram_loss(fresh.answers, attention_of(data.scenario.student, fields), fresh.grams)))
         return total
 
     exact_test_error(instance, weights)
     ours = min(_seconds(lambda: exact_test_error(instance, weights)) for _ in range(10))
     theirs = min(_seconds(monte_carlo) for _ in range(2))
     ours = min([ours, *(_seconds(lambda: exact_test_error(instance, weights)) for _ in range(10))])
-    return _row(
-        f"exact test error vs {TEST_SAMPLES} samples", ours, theirs, theirs / ours, "times", "100 or more"
-    )
+    return _row(f"exact test error vs {TEST_SAMPLES} samples", ours, theirs, theirs / ours, "times", "100 or more")
 
 
 def _many_seeds(scenario) -> dict[str, Any]:
@@ -166,9 +162,7 @@ def _repeat(step: Callable, weights: np.ndarray, count: int) -> np.ndarray:
     return weights
 
 
-def _row(
-    what: str, ours: float, theirs: float | None, ratio: float, unit: str, promised: str
-) -> dict[str, Any]:
+def _row(what: str, ours: float, theirs: float | None, ratio: float, unit: str, promised: str) -> dict[str, Any]:
     return {"what": what, "ours": ours, "theirs": theirs, "ratio": ratio, "unit": unit, "promised": promised}
 
 

@@ -97,7 +97,11 @@ def test_print_tells_the_numbers():
 BUILT_IN = [
     paper(alpha=1.3, omega=0.123456789, positional="alternative"),
     small(student=softmax_attention(2, tied=False), teacher=mixture(A, 0.1, linear_attention(2))),
-    small(student=constant_attention(A), tokens=Tokens([[0.1, 0.2], [0.3, 0.4]], [1, 3]), positions=Positions([1, 2])),
+    small(
+        student=constant_attention(A),
+        tokens=Tokens([[0.1, 0.2], [0.3, 0.4]], [1, 3]),
+        positions=Positions([1, 2]),
+    ),
     small(teacher=softmax_attention(1), teacher_weights=[[0.5]]),
 ]
 
@@ -171,6 +175,11 @@ def test_law_merges_equal_spectra_and_keeps_second_moments():
 def test_positions_from_a_gram_matrix():
     gram = np.array([[1.0, -0.5, 0.1], [-0.5, 2.0, 0.3], [0.1, 0.3, 0.7]])
     scenario = Scenario(
-        mixture(np.full((3, 3), 1 / 3), 0.2), softmax_attention(1), isotropic(3), positions_from_gram(gram), 1.0, 0.1
+        mixture(np.full((3, 3), 1 / 3), 0.2),
+        softmax_attention(1),
+        isotropic(3),
+        positions_from_gram(gram),
+        1.0,
+        0.1,
     )
     np.testing.assert_allclose(scenario.law.gram, gram, atol=1e-14)

@@ -23,9 +23,7 @@ from .options import (
 if TYPE_CHECKING:
     from dotphase.theory import Solution
 
-Rtol = Annotated[
-    float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")
-]
+Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
 
 
 def solve(
@@ -38,9 +36,7 @@ def solve(
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
     rtol: Rtol = 5e-3,
     seed: Annotated[int, typer.Option("--seed", help="Which random scrambles of the nodes.")] = 0,
-    stability: Annotated[
-        bool, typer.Option("--stability", help="Also say how stable each branch is.")
-    ] = False,
+    stability: Annotated[bool, typer.Option("--stability", help="Also say how stable each branch is.")] = False,
     as_json: Json = False,
 ) -> None:
     """Solve the theory: test error, training loss and overlaps of a branch, each with its error."""
@@ -79,9 +75,7 @@ def baseline(
     ridge: Ridge = None,
     positional: Positional = None,
     scenario: File = None,
-    d: Annotated[
-        int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")
-    ] = None,
+    d: Annotated[int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
@@ -111,9 +105,7 @@ def branches(
     positional: Positional = None,
     scenario: File = None,
     rtol: Rtol = 5e-3,
-    alphas: Annotated[
-        str, typer.Option("--alphas", help="Sample ratios α, comma-separated.")
-    ] = "0.75,1,1.25,1.5,2",
+    alphas: Annotated[str, typer.Option("--alphas", help="Sample ratios α, comma-separated.")] = "0.75,1,1.25,1.5,2",
 ) -> None:
     """A table of the semantic and the positional branch over several α, and which of them wins."""
     with one_line_errors():

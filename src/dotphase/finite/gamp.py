@@ -98,7 +98,7 @@ class Gamp:
         R = np.linalg.inv(self._precision(V_hat))
         weights = np.einsum("iab,ib->ia", R, pulled)
         V = np.einsum("li,iab->lab", self.gamma, R) / self.objective.dimension
-        blend = lambda new, old: new + self.damping * (old - new)  # noqa: E731
+        blend = lambda new, old: new + self.damping * (old - new)
         moved = [blend(new, old) for new, old in zip((weights, V, found.slopes), state[:3], strict=True)]
         return State(moved[0], moved[1], moved[2], found.fields), Info(V_hat, found.several)
 

@@ -39,7 +39,7 @@ class LocalProblem:
         root = np.linalg.cholesky(np.moveaxis(data.grams.seen, -1, 0))
         wanted = np.moveaxis(np.einsum("ijn,jkn->ikn", data.answers, data.grams.mixed), -1, 0)
         target = np.swapaxes(np.linalg.solve(root, np.swapaxes(wanted, 1, 2)), 1, 2)
-        last = lambda array: np.ascontiguousarray(np.moveaxis(array, 0, -1))  # noqa: E731
+        last = lambda array: np.ascontiguousarray(np.moveaxis(array, 0, -1))
         self._form = passed_through(student.form)
         self._target = last(target)
         self._parameters = {"root": last(root), "inner": student.values}

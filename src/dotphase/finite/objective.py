@@ -26,7 +26,7 @@ def gram_loss(answer, guess, grams: Grams):
 def trace(left, gram, right):
     """Tr[A G Bᵀ] per sample. Written out over the tokens, so that every operation runs along the samples."""
     tokens = range(len(left))
-    turned = lambda row, k: sum(row[j] * gram[j][k] for j in tokens)  # noqa: E731
+    turned = lambda row, k: sum(row[j] * gram[j][k] for j in tokens)
     return sum(turned(left[i], k) * right[i][k] for i in tokens for k in tokens)
 
 
@@ -125,7 +125,7 @@ def _compiled(form: Form) -> _Passes:
         return value, _pull_back(data, slopes)
 
     def curvature(data: _Data, direction, z):
-        slope = lambda z: jax.grad(loss)(z, data)  # noqa: E731
+        slope = lambda z: jax.grad(loss)(z, data)
         return _pull_back(data, jax.jvp(slope, (z,), (_fields(data, direction),))[1])
 
     return _Passes(*map(jax.jit, (_fields, _pull_back, value_and_gradient, curvature)))

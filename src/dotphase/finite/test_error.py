@@ -96,7 +96,7 @@ def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     kept = values > 1e-13 * values.max(-1, keepdims=True)
     root = np.sqrt(np.where(kept, values, 0.0))
     inverse = np.where(kept, 1.0, 0.0) / np.where(kept, root, 1.0)
-    rebuild = lambda diagonal: np.einsum("lab,lb,lcb->lac", vectors, diagonal, vectors)  # noqa: E731
+    rebuild = lambda diagonal: np.einsum("lab,lb,lcb->lac", vectors, diagonal, vectors)
     return rebuild(root), rebuild(inverse)
 
 
@@ -121,8 +121,8 @@ def _compiled(student: Form, teacher: Form):
 def _expected_grams(reduced: Moments, zeta: list[list]) -> Grams:
     """The scalar products of a sample averaged at given ζ, as nested lists over token pairs."""
     tokens = range(len(zeta))
-    rest = lambda l, k: reduced.rest[l] if l == k else 0.0  # noqa: E731
-    pair = lambda l, k: sum(a * _dot(reduced.true[l, i, k], zeta[k]) for i, a in enumerate(zeta[l]))  # noqa: E731
+    rest = lambda l, k: reduced.rest[l] if l == k else 0.0
+    pair = lambda l, k: sum(a * _dot(reduced.true[l, i, k], zeta[k]) for i, a in enumerate(zeta[l]))
     true = [[pair(l, k) + rest(l, k) for k in tokens] for l in tokens]
     cross = [[_dot(reduced.cross[l, :, k], zeta[l]) for k in tokens] for l in tokens]
     mixed = [[true[l][k] + cross[l][k] for k in tokens] for l in tokens]

@@ -8,7 +8,7 @@ Everything here takes all samples at once, on the last axis: z, w are (L, r_s, N
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -32,13 +32,13 @@ class Problem(NamedTuple):
     parameters: dict
 
 
-def mismatch(attention, target, rho):
+def mismatch(attention, target, rho) -> Any:
     """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from nested lists or (L, L, N) arrays S and T."""
     tokens = range(len(attention))
     return 0.5 * sum(rho[j] * (target[i][j] - attention[i][j]) ** 2 for i in tokens for j in tokens)
 
 
-def sample_loss(student: Form, problem: Problem, z):
+def sample_loss(student: Form, problem: Problem, z) -> Any:
     """ℓ(u, z), (N,), from nested lists or an array z."""
     fields = [list(row) for row in z]
     return mismatch(entries(student)(fields, **problem.parameters), problem.target, problem.rho)
@@ -49,7 +49,7 @@ def pull(problem: Problem, z):
     return (problem.precision[..., None] * (z - problem.centre)[:, None]).sum(2)
 
 
-def tether(problem: Problem, z):
+def tether(problem: Problem, z) -> Any:
     """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,), from nested lists or an array z."""
     total = 0.0
     for l, row in enumerate(z):

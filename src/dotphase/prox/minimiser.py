@@ -46,7 +46,7 @@ def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS
     floor = jnp.abs(problem.precision).max() * 1e-3
     identity = jnp.eye(size)[:, :, None]
 
-    derivatives = lambda z: energy_derivatives(student, problem, z)  # noqa: E731
+    derivatives = lambda z: energy_derivatives(student, problem, z)
 
     def body(state: _State) -> _State:
         damped = state.hessian + state.damping * identity
@@ -59,7 +59,7 @@ def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS
         length_ = jnp.abs(step).max((0, 1))
         scale = 1.0 + jnp.abs(state.z).max((0, 1))
         small = (pivot > 0) & (length_ <= TOLERANCE * scale) & (state.damping <= floor)
-        pick = lambda new, old: jnp.where(accept, new, old)  # noqa: E731
+        pick = lambda new, old: jnp.where(accept, new, old)
         eased = jnp.where(state.damping <= floor, 0.0, state.damping * 0.1)
         raised = jnp.maximum(4 * state.damping, jnp.maximum(floor, -2 * pivot))
         return _State(
@@ -72,7 +72,7 @@ def descend(student: Form, problem: Problem, start, most_steps: int = MOST_STEPS
             state.steps + 1,
         )
 
-    unfinished = lambda state: (state.steps < most_steps) & ~state.settled.all()  # noqa: E731
+    unfinished = lambda state: (state.steps < most_steps) & ~state.settled.all()
     value, gradient, hessian = derivatives(start)
     state = _State(start, value, gradient, hessian, jnp.zeros(count), jnp.zeros(count, bool), jnp.array(0))
     end = jax.lax.while_loop(unfinished, body, state)

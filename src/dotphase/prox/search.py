@@ -16,7 +16,10 @@ from ..scenario.attention import Form
 from .loss import Problem
 from .minimiser import descend
 
-FIRST_STEPS, MORE_STEPS = 4, 18  # most descents are near the known minimum after a few steps; the others get more
+FIRST_STEPS, MORE_STEPS = (
+    4,
+    18,
+)  # most descents are near the known minimum after a few steps; the others get more
 NEAR = 0.05  # how near, in units of the fields
 DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
 
@@ -59,12 +62,12 @@ def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
     z = jnp.moveaxis(back.at[..., chosen].set(more.z).reshape(*w.shape[:2], -1, count), -2, 0)
     energy = jnp.tile(known.energy, len(starts)).at[chosen].set(more.energy).reshape(-1, count)
     settled = jnp.tile(known.settled, len(starts)).at[chosen].set(more.settled).reshape(-1, count)
-    every = lambda one, others: jnp.concatenate([one[None], others])  # noqa: E731
+    every = lambda one, others: jnp.concatenate([one[None], others])
     return _lowest_two(every(known.z, z), every(known.energy, energy), every(known.settled, settled), rivals)
 
 
 def _lowest_two(z, energy, settled, rivals: int) -> Minima:
-    pick = lambda index: jnp.take_along_axis(z, index[None, None, None], 0)[0]  # noqa: E731
+    pick = lambda index: jnp.take_along_axis(z, index[None, None, None], 0)[0]
     best = pick(jnp.argmin(energy, axis=0))
     apart = jnp.abs(z - best).max((1, 2)) > DISTINCT * (1 + jnp.abs(best).max((0, 1)))
     elsewhere = jnp.where(apart & settled, energy, jnp.inf)

@@ -97,7 +97,7 @@ class Attention:
         return jnp.array(self.function(list(map(list, jnp.asarray(fields))), **self.values))
 
     def __str__(self) -> str:
-        inside = [f"{k}={_brief(v)}" for k, v in self.parameters.items()]
+        inside = [f"{name}={_brief(value)}" for name, value in self.values.items()]
         return f"{self.kind}(rank={self.rank}{''.join(', ' + text for text in inside)})"
 
 
@@ -110,7 +110,7 @@ def entries(form: Form) -> Callable[..., list]:
 
     def over_samples(fields, **parameters):
         stacked = jnp.stack([jnp.stack(row) for row in fields])
-        one = lambda h: form.function(h, **parameters)  # noqa: E731
+        one = lambda h: form.function(h, **parameters)
         matrix = jax.vmap(one, in_axes=-1, out_axes=-1)(stacked)
         return [list(row) for row in matrix]
 
@@ -166,7 +166,11 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     clash = {"positional", "mixing"} & set(semantic.parameters)
     if clash:
         raise ValueError(f"semantic: its parameter {clash.pop()!r} would be hidden by the mixture's own")
-    parameters = {**semantic.parameters, "positional": freeze("positional", positional, ndim=2), "mixing": mixing}
+    parameters = {
+        **semantic.parameters,
+        "positional": freeze("positional", positional, ndim=2),
+        "mixing": mixing,
+    }
     return Attention(
         _mixture_of(semantic.function, semantic.entrywise),
         semantic.rank,
@@ -252,12 +256,11 @@ def _mixture_of(semantic: Callable, entrywise: bool) -> Callable:
         matrix = semantic(h, **parameters)
         if not entrywise:
             return (1 - mixing) * matrix + mixing * positional
-        blend = lambda i, j: (1 - mixing) * matrix[i][j] + mixing * positional[i, j]  # noqa: E731
+        blend = lambda i, j: (1 - mixing) * matrix[i][j] + mixing * positional[i, j]
         return [[blend(i, j) for j in range(len(h))] for i in range(len(h))]
 
     return mix
 
 
-def _brief(value: Numbers) -> str:
-    array = thaw(value)
+def _brief(array: np.ndarray) -> str:
     return f"{float(array):.6g}" if array.ndim == 0 else np.array2string(array, separator=",").replace("\n", "")

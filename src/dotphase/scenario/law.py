@@ -49,7 +49,7 @@ def table_of(tokens: Tokens, positions: Positions, pi: np.ndarray | None) -> tup
     rows = max(len(gamma), len(tau), 1 if pi is None else len(pi))
     if len(gamma) == 1:
         share = np.full(rows, 1 / rows)
-    wide = lambda table: np.broadcast_to(table, (rows, table.shape[1]))  # noqa: E731
+    wide = lambda table: np.broadcast_to(table, (rows, table.shape[1]))
     return share, wide(gamma), wide(tau), None if pi is None else wide(pi)  # type: ignore[return-value]
 
 

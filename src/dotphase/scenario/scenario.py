@@ -65,7 +65,12 @@ class Scenario:
     teacher_weights: ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in (("teacher", Attention), ("student", Attention), ("tokens", Tokens), ("positions", Positions)):
+        for name, kind in (
+            ("teacher", Attention),
+            ("student", Attention),
+            ("tokens", Tokens),
+            ("positions", Positions),
+        ):
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}")
         object.__setattr__(self, "sample_ratio", _number("sample_ratio", "α", self.sample_ratio, above=True))
@@ -123,7 +128,15 @@ class Scenario:
             name = ALIASES.get(given, given)
             if name == "token_deviation":
                 scenario = replace(scenario, tokens=scenario.tokens.scaled_to(value))
-            elif name in ("sample_ratio", "ridge", "teacher", "student", "tokens", "positions", "teacher_weights"):
+            elif name in (
+                "sample_ratio",
+                "ridge",
+                "teacher",
+                "student",
+                "tokens",
+                "positions",
+                "teacher_weights",
+            ):
                 scenario = replace(scenario, **{name: value})
             else:
                 scenario = replace(scenario, **_with_parameter(scenario, name, value))

@@ -18,7 +18,13 @@ from ..scenario.symmetry import Symmetry
 from .gauge import generators, tangents
 from .nodes import BLOCK, ensemble
 from .overlaps import distance, from_coordinates
-from .state_evolution import compiled_centres, compiled_input, compiled_measure, compiled_search, compiled_settle
+from .state_evolution import (
+    compiled_centres,
+    compiled_input,
+    compiled_measure,
+    compiled_search,
+    compiled_settle,
+)
 
 RIVALS = BLOCK // 8
 BLUR = 0.1  # of the median gap between a minimum and its rival
@@ -78,7 +84,7 @@ class Evaluator:
             run(self.values, self.spread, x, block, np.asarray(z)[..., : block.xi.shape[-1]])
             for block, (z, _) in zip(self.ensemble.blocks, known, strict=True)
         ]
-        together = lambda minima: np.concatenate([minima.z, minima.rival], axis=-1)  # noqa: E731
+        together = lambda minima: np.concatenate([minima.z, minima.rival], axis=-1)
         self.minima = [(together(minima), np.asarray(minima.rival_of)) for minima in found]
         pool = self.rule.pool[:, None]
         self.several = sum(
@@ -97,7 +103,15 @@ class Evaluator:
         for block, (z, rival_of) in zip(self.ensemble.blocks, known, strict=True):
             rest = settle(self.values, x, block, z, rival_of)
             out = measure(
-                self.values, x, self.directions, block, self.rule.pool, rest.z, rest.inverse, rival_of, self.blur
+                self.values,
+                x,
+                self.directions,
+                block,
+                self.rule.pool,
+                rest.z,
+                rest.inverse,
+                rival_of,
+                self.blur,
             )
             moments, slopes = moments + np.asarray(out.moments), slopes + np.asarray(out.slopes)
             self.unsettled += float(rest.unsettled) / len(known)

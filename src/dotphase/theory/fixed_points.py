@@ -33,14 +33,19 @@ class Trail(NamedTuple):
 
 
 def fixed_point(
-    evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int, newton: bool = False, first_step: float = 2.0
+    evaluator: Evaluator,
+    x: np.ndarray,
+    tolerance: float,
+    most: int,
+    newton: bool = False,
+    first_step: float = 2.0,
 ) -> Trail:
     """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, with all proxes global.
 
     **Arguments**
 
     - `most`: how many evaluations of the map are allowed.
-    - `newton`: take Newton steps from the beginning, for a start that is already close; else `first_step` is the first δ.
+    - `newton`: take Newton steps from the beginning, for a start that is already close; else δ begins at `first_step`.
     """
     delta = np.inf if newton else first_step
     searched = None  # where the prox was last searched for globally

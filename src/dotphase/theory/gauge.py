@@ -30,7 +30,10 @@ def generators(scenario: Scenario) -> np.ndarray:
         return np.zeros((0, 1, 1))
     rows, columns = np.triu_indices(rank, 1)
     candidates = np.zeros((len(rows), rank, rank))
-    candidates[np.arange(len(rows)), rows, columns], candidates[np.arange(len(rows)), columns, rows] = 1.0, -1.0
+    candidates[np.arange(len(rows)), rows, columns], candidates[np.arange(len(rows)), columns, rows] = (
+        1.0,
+        -1.0,
+    )
     fields = np.random.default_rng(0).normal(size=(scenario.length, rank, 4))
     response = np.asarray(_responses(scenario.student.form)(fields, candidates, scenario.student.values))
     # Combinations of the candidates to which the attention does not respond.
@@ -54,8 +57,8 @@ def _responses(form: Form):
     attention = lifted(form)
 
     def respond(fields, candidates, parameters):
-        turn = lambda G: jnp.einsum("lan,ab->lbn", fields, G)  # noqa: E731
-        of = lambda z: attention(z, **parameters)  # noqa: E731
+        turn = lambda G: jnp.einsum("lan,ab->lbn", fields, G)
+        of = lambda z: attention(z, **parameters)
         return jax.vmap(lambda G: jax.jvp(of, (fields,), (turn(G),))[1])(candidates)
 
     return jax.jit(respond)
@@ -64,7 +67,7 @@ def _responses(form: Form):
 @jax.jit
 def _moves(x, rho, turns):
     here = from_coordinates(x, rho, turns.shape[-1])
-    both = lambda a, G: G.T @ a + a @ G  # noqa: E731
+    both = lambda a, G: G.T @ a + a @ G
 
     def move(G):
         along = type(here)(both(here.q, G), both(here.V, G), here.m @ G, G.T @ here.theta)

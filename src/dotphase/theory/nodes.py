@@ -44,7 +44,7 @@ def ensemble(rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry
 def stabiliser(group: tuple[Symmetry, ...], overlaps: Overlaps) -> tuple[Symmetry, ...]:
     """The symmetries that leave the given overlaps as they are."""
     scale = 1e-12 * max(float(np.abs(part).max()) for part in overlaps)
-    close = lambda g: all(  # noqa: E731
+    close = lambda g: all(
         np.abs(image - part).max() <= scale for image, part in zip(apply(g, *overlaps), overlaps, strict=True)
     )
     return tuple(g for g in group if close(g))
@@ -52,7 +52,7 @@ def stabiliser(group: tuple[Symmetry, ...], overlaps: Overlaps) -> tuple[Symmetr
 
 def product(g: Symmetry, h: Symmetry) -> Symmetry:
     """First h, then g."""
-    signs = lambda a, b: tuple(x * y for x, y in zip(a, b, strict=True))  # noqa: E731
+    signs = lambda a, b: tuple(x * y for x, y in zip(a, b, strict=True))
     return Symmetry(tuple(h.order[i] for i in g.order), signs(g.student, h.student), signs(g.teacher, h.teacher))
 
 
@@ -90,7 +90,12 @@ def invariant_basis(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
         s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
         corner = s[rows] * s[columns]
         source = [part.reshape(length, -1)[order].ravel() for part in (C, V, m, phi)]
-        sign = [np.tile(corner, length), np.tile(corner, length), np.tile(s, length), np.tile(np.outer(s, t).ravel(), length)]
+        sign = [
+            np.tile(corner, length),
+            np.tile(corner, length),
+            np.tile(s, length),
+            np.tile(np.outer(s, t).ravel(), length),
+        ]
         projector[index, np.concatenate(source)] += np.concatenate(sign) / len(subgroup)
     return _orbits(projector)
 
@@ -126,9 +131,9 @@ def _blocks(xi: np.ndarray, eta: np.ndarray, weights: np.ndarray) -> list[Block]
     for start in range(0, count, per):
         cut = slice(start, start + per)
         missing = per - weights[:, cut].shape[1]
-        pad = lambda array, cut=cut, missing=missing: np.pad(  # noqa: E731
+        pad = lambda array, cut=cut, missing=missing: np.pad(
             array[..., cut], [(0, 0)] * (array.ndim - 1) + [(0, missing)]
         )
-        together = lambda array: np.moveaxis(array, 0, 2).reshape(*array.shape[1:3], -1)  # noqa: E731
+        together = lambda array: np.moveaxis(array, 0, 2).reshape(*array.shape[1:3], -1)
         blocks.append(Block(together(pad(xi)), together(pad(eta)), pad(weights)))
     return blocks

@@ -10,7 +10,7 @@ so that every point of coordinate space is a possible set of overlaps: q and V a
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,10 +20,10 @@ from jax.scipy.linalg import solve_triangular
 class Overlaps(NamedTuple):
     """`q`, `V`: (L, r_s, r_s); `m`: (L, r_s); `theta`: (L, r_s, r_t). Conjugates have the same shapes."""
 
-    q: np.ndarray
-    V: np.ndarray
-    m: np.ndarray
-    theta: np.ndarray
+    q: Any
+    V: Any
+    m: Any
+    theta: Any
 
 
 class Factors(NamedTuple):
@@ -33,11 +33,11 @@ class Factors(NamedTuple):
     - `psi`: C⁻¹θ, so that u = ψᵀξ + Kη;  `K`: K Kᵀ = ρ − ψᵀψ.
     """
 
-    C: np.ndarray
-    precision: np.ndarray
-    m: np.ndarray
-    psi: np.ndarray
-    K: np.ndarray
+    C: Any
+    precision: Any
+    m: Any
+    psi: Any
+    K: Any
 
 
 FLOOR = 1e-28
@@ -77,7 +77,7 @@ def from_coordinates(x, rho, r_s: int) -> Overlaps:
     """The overlaps at coordinates `x`."""
     length, r_t = rho.shape[0], rho.shape[1]
     C, root_V, m, _ = _split(x, length, r_s, r_t)
-    transposed = lambda a: jnp.swapaxes(a, 1, 2)  # noqa: E731
+    transposed = lambda a: jnp.swapaxes(a, 1, 2)
     return Overlaps(C @ transposed(C), root_V @ transposed(root_V), m, C @ factors(x, rho, r_s).psi)
 
 
@@ -87,7 +87,7 @@ SMALLEST = 1e-6  # overlaps far below this, in units of fields, do nothing: diff
 def distance(here: Overlaps, there: Overlaps, rho):
     """How far apart two sets of overlaps are: the largest difference, q and V in units of their size, m of √q and θ of
     √(q ρ), to which an absolute scale is added since any of them may vanish."""
-    largest = lambda a: jnp.abs(a).max()  # noqa: E731
+    largest = lambda a: jnp.abs(a).max()
     q, V = largest(here.q) + SMALLEST**2, largest(here.V) + SMALLEST**2
     units = Overlaps(q, V, jnp.sqrt(q), jnp.sqrt(q * largest(rho)))
     parts = [largest(b - a) / unit for a, b, unit in zip(here, there, units, strict=True)]

@@ -115,7 +115,7 @@ def solve_many(
             progress(len(done), len(scenarios))
 
     jobs = list(zip(scenarios, each, given, strict=True))
-    work = lambda job: solve(job[0], job[1], rule=job[2], **options)  # noqa: E731
+    work = lambda job: solve(job[0], job[1], rule=job[2], **options)
     for job in jobs[:1]:  # alone, since it compiles what the others share
         keep(work(job))
     with ThreadPoolExecutor(workers or available_cores()) as pool:
@@ -215,7 +215,13 @@ def _replicates(point: Point) -> np.ndarray:
 
 
 def _solution(
-    scenario: Scenario, label: str, evaluator: Evaluator, trail: Trail, rtol: float | None, evaluations: int, seconds: float
+    scenario: Scenario,
+    label: str,
+    evaluator: Evaluator,
+    trail: Trail,
+    rtol: float | None,
+    evaluations: int,
+    seconds: float,
 ) -> Solution:
     point, rule, structure = trail.point, evaluator.rule, scenario.structure
     rho = scenario.law.rho
@@ -251,7 +257,13 @@ def _solution(
 
 
 def _outcome(
-    label: str, found: str, trail: Trail, errors: np.ndarray, point: Point, evaluator: Evaluator, rtol: float | None
+    label: str,
+    found: str,
+    trail: Trail,
+    errors: np.ndarray,
+    point: Point,
+    evaluator: Evaluator,
+    rtol: float | None,
 ) -> tuple[str, str]:
     if not trail.converged:
         return "stalled", trail.reason
@@ -262,7 +274,10 @@ def _outcome(
         return "collapsed", f"{letter} → 0: there is no {label} fixed point near this start"
     relative = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
     if rtol is not None and relative > rtol:
-        return "imprecise", f"relative error {relative:.1e} with all nodes of the budget, {rtol:.1e} was asked for"
+        return (
+            "imprecise",
+            f"relative error {relative:.1e} with all nodes of the budget, {rtol:.1e} was asked for",
+        )
     return "converged", ""
 
 
@@ -277,7 +292,7 @@ def _conjugates(structure: Structure):
 
 def _push(x, rho, directions, r_s):
     """Derivatives of the overlaps along each direction of coordinate space."""
-    push = lambda d: jax.jvp(lambda p: from_coordinates(p, rho, r_s), (x,), (d,))[1]  # noqa: E731
+    push = lambda d: jax.jvp(lambda p: from_coordinates(p, rho, r_s), (x,), (d,))[1]
     return jax.vmap(push)(directions)
 
 

@@ -84,7 +84,7 @@ def fields(structure: Structure, values, x, block: Block) -> tuple[Factors, Any,
 
 @lru_cache(maxsize=64)
 def compiled_search(structure: Structure, rivals: int):
-    """`(values, spread, x, block, known) -> Minima`: the global prox at coordinates x, from `known` and other starts."""
+    """`(values, spread, x, block, known) -> Minima`: the global prox at x, from `known` and other starts."""
 
     def run(values, spread, x, block: Block, known) -> Minima:
         _, u, problem = fields(structure, values, x, block)
@@ -121,28 +121,28 @@ def compiled_measure(structure: Structure):
     """`(values, x, directions, block, pool, z, inverse, rival_of, blur) -> Measured`."""
 
     def run(values, x, directions, block: Block, pool, z, inverse, rival_of, blur) -> Measured:
-        moments = lambda point: _moments(structure, values, point, block, z, inverse, rival_of, blur)  # noqa: E731
-        push = lambda direction: jax.jvp(lambda point: pool @ moments(point), (x,), (direction,))[1]  # noqa: E731
+        moments = lambda point: _moments(structure, values, point, block, z, inverse, rival_of, blur)
+        push = lambda direction: jax.jvp(lambda point: pool @ moments(point), (x,), (direction,))[1]
         return Measured(moments(x), jax.vmap(push)(directions))
 
     return compiled(run)
 
 
 def _with_rivals(problem: Problem, rival_of) -> Problem:
-    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)  # noqa: E731
+    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)
     return problem._replace(target=repeat(problem.target), centre=repeat(problem.centre))
 
 
 def _moments(structure: Structure, values, x, block: Block, z, inverse, rival_of, blur):
-    """Moments per replicate, as a differentiable function of x: given minima z take one Newton step, which moves with x."""
-    f, _, problem = fields(structure, values, x, block)
+    """Moments per replicate as a differentiable function of x: given minima take one Newton step, which moves with x."""
+    _, _, problem = fields(structure, values, x, block)
     both = _with_rivals(problem, rival_of)
     _, gradient = energy_gradient(structure.student, both, z)
     step = (inverse * gradient.reshape(-1, z.shape[-1])[None]).sum(1).reshape(z.shape)
     z = z - step
     g = pull(both, z)
     lone = block.xi.shape[-1]
-    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)  # noqa: E731
+    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)
     loss = sample_loss(structure.student, both, z)
     height = tether(both, z) + loss
     features = _features(g, repeat(block.xi), repeat(block.eta), loss, height)
@@ -173,8 +173,10 @@ def rival_share(height):
 
 def _features(g, xi, eta, loss, height):
     """g gᵀ, g ξᵀ, g, g ηᵀ per token, the loss and the energy, flattened to (F − 1, N)."""
-    outer = lambda left, right: (left[:, :, None] * right[:, None]).reshape(-1, left.shape[-1])  # noqa: E731
-    return jnp.concatenate([outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None], height[None]])
+    outer = lambda left, right: (left[:, :, None] * right[:, None]).reshape(-1, left.shape[-1])
+    return jnp.concatenate(
+        [outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None], height[None]]
+    )
 
 
 def conjugates(structure: Structure, values, x, moments) -> Overlaps:
@@ -221,7 +223,7 @@ def compiled_input(structure: Structure):
     """`(values, x, rows, directions, slopes) -> (results, slopes, residual)` of the input half-step.
 
     `rows` are moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. A result is the
-    new coordinates followed by ε_g, ε_t and α E[E(z*)], one per row; slopes and the residual are those of the pooled row.
+    new coordinates followed by ε_g, ε_t and α E[E(z*)], one per row; slopes and residual are those of the pooled row.
     """
 
     def outcome(values, x, moments):
@@ -231,8 +233,8 @@ def compiled_input(structure: Structure):
         return jnp.concatenate([new, jnp.stack([moments[-1], train_loss, values["sample_ratio"] * moments[-2]])])
 
     def run(values, x, rows, directions, slopes):
-        of = lambda point, moments: outcome(values, point, moments)  # noqa: E731
-        push = lambda d, s: jax.jvp(of, (x, rows[0]), (d, s))[1]  # noqa: E731
+        of = lambda point, moments: outcome(values, point, moments)
+        push = lambda d, s: jax.jvp(of, (x, rows[0]), (d, s))[1]
         results = jax.vmap(lambda row: of(x, row))(rows)
         rho = teacher_overlap(values)
         here = from_coordinates(x, rho, structure.student.rank)
