@@ -6,6 +6,7 @@ point are excellent starts at the next one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -13,8 +14,10 @@ import jax
 import numpy as np
 
 from ..gaussian import Rule
+from ..prox.search import Minima
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
+from ..threads import in_parallel
 from .gauge import generators, tangents
 from .nodes import BLOCK, ensemble
 from .overlaps import distance, from_coordinates
@@ -27,6 +30,7 @@ from .state_evolution import (
 )
 
 RIVALS = BLOCK // 8
+_compiled: set = set()  # what this process has compiled already
 BLUR = 0.1  # of the median gap between a minimum and its rival
 
 
@@ -79,13 +83,14 @@ class Evaluator:
     def search(self, x: np.ndarray, new_blur: bool = True) -> None:
         """Find the global minima at every node anew; `several` is then the share of nodes with more than one."""
         run = compiled_search(self.structure, RIVALS)
-        known = self._known(x)
-        found = [
-            run(self.values, self.spread, x, block, np.asarray(z)[..., : block.xi.shape[-1]])
-            for block, (z, _) in zip(self.ensemble.blocks, known, strict=True)
-        ]
-        together = lambda minima: np.concatenate([minima.z, minima.rival], axis=-1)
-        self.minima = [(together(minima), np.asarray(minima.rival_of)) for minima in found]
+
+        def work(job) -> Minima:
+            block, (z, _) = job
+            found = run(self.values, self.spread, x, block, np.asarray(z)[..., : block.xi.shape[-1]])
+            return Minima(*map(np.asarray, found))
+
+        found = self._over_blocks("search", work, self._known(x))
+        self.minima = [(np.concatenate([minima.z, minima.rival], axis=-1), minima.rival_of) for minima in found]
         pool = self.rule.pool[:, None]
         self.several = sum(
             float((np.asarray(minima.several).reshape(block.weights.shape) * block.weights * pool).sum())
@@ -98,26 +103,28 @@ class Evaluator:
 
     def __call__(self, x: np.ndarray) -> Point:
         settle, measure = compiled_settle(self.structure), compiled_measure(self.structure)
-        known, self.minima, self.unsettled = self._known(x), [], 0.0
-        moments = slopes = np.zeros(())
-        for block, (z, rival_of) in zip(self.ensemble.blocks, known, strict=True):
+
+        def work(job):
+            block, (z, rival_of) = job
             rest = settle(self.values, x, block, z, rival_of)
-            out = measure(
-                self.values,
-                x,
-                self.directions,
-                block,
-                self.rule.pool,
-                rest.z,
-                rest.inverse,
-                rival_of,
-                self.blur,
-            )
-            moments, slopes = moments + np.asarray(out.moments), slopes + np.asarray(out.slopes)
-            self.unsettled += float(rest.unsettled) / len(known)
-            self.minima.append((rest.z, rival_of))
+            pool, blur = self.rule.pool, self.blur
+            out = measure(self.values, x, self.directions, block, pool, rest.z, rest.inverse, rival_of, blur)
+            return np.asarray(out.moments), np.asarray(out.slopes), float(rest.unsettled), (rest.z, rival_of)
+
+        found = self._over_blocks(f"evaluate {len(self.directions)}", work, self._known(x))
+        moments, slopes, unsettled = (sum(part) for part in list(zip(*found, strict=True))[:3])
+        self.minima = [minima for *_, minima in found]
+        self.unsettled = unsettled / len(found)
         self.evaluations += 1
         return self._point(x, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
+
+    def _over_blocks(self, name: str, work: Callable, known: list) -> list:
+        """`work` on every block and what is known of its minima; the very first alone, since it compiles."""
+        jobs = list(zip(self.ensemble.blocks, known, strict=True))
+        key = (self.structure, name, self.ensemble.blocks[0].weights.shape)
+        first = [] if key in _compiled else [work(jobs[0])]
+        _compiled.add(key)
+        return [*first, *in_parallel(work, jobs[len(first) :])]
 
     def _point(self, x, moments, slopes) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])

@@ -11,7 +11,7 @@ from ..scenario.symmetry import Symmetry, apply
 from .overlaps import Overlaps
 from .state_evolution import Block
 
-BLOCK = 2048  # nodes worked on together: small enough to stay in the cache, large enough to keep it busy
+BLOCK = 1024  # nodes worked on together: small enough to stay in the cache, large enough to keep it busy
 
 
 class Ensemble(NamedTuple):

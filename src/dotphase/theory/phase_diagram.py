@@ -16,6 +16,7 @@ from ..precision import in_double
 from ..scenario.files import scenario_to_toml
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries
+from ..threads import available_cores
 from .baseline import linear_baseline
 from .evaluator import Evaluator
 from .fixed_points import fixed_point
@@ -23,7 +24,7 @@ from .linearised import Linearised, around, linearise
 from .nodes import stabiliser
 from .overlaps import to_coordinates
 from .solution import Solution, SolveError
-from .solve import Start, _solution, available_cores, solve
+from .solve import Start, _solution, solve
 from .stability import replicon
 from .transitions import USABLE, Transition, critical
 
@@ -74,7 +75,7 @@ def phase_diagram(
         if progress is not None:
             progress(done, total)
 
-    work = lambda omega: _row(scenario.vary(mixing=omega), columns, rule, tell)  # noqa: E731
+    work = lambda omega: _row(scenario.vary(mixing=omega), columns, rule, tell)
     first = work(rows[0])  # alone, since it compiles what the others share
     with ThreadPoolExecutor(workers or available_cores()) as pool:
         try:
@@ -203,7 +204,7 @@ def _dataset(scenario: Scenario, alphas: np.ndarray, omegas: np.ndarray, rows: l
     def table(name: str) -> list:
         return [[[point["branches"][b][name] for point in row] for row in rows] for b in range(len(BRANCHES))]
 
-    grid = lambda name: [[p[name] for p in row] for row in rows]  # noqa: E731
+    grid = lambda name: [[p[name] for p in row] for row in rows]
     variables: dict[str, Any] = {}
     for name in NUMBERS:
         variables[name] = (("branch", "mixing", "sample_ratio"), np.array(table(name), float))

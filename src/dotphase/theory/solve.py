@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 
@@ -16,6 +14,7 @@ from ..gaussian import Estimate, Rule, Sobol
 from ..precision import in_double
 from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import Symmetry, symmetries
+from ..threads import in_parallel
 from .evaluator import Evaluator, Point
 from .fixed_points import Trail, fixed_point, solve_off_gauge
 from .nodes import stabiliser
@@ -118,19 +117,9 @@ def solve_many(
     work = lambda job: solve(job[0], job[1], rule=job[2], **options)
     for job in jobs[:1]:  # alone, since it compiles what the others share
         keep(work(job))
-    with ThreadPoolExecutor(workers or available_cores()) as pool:
-        try:
-            for solution in pool.map(work, jobs[1:]):
-                keep(solution)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    for solution in in_parallel(work, jobs[1:], workers):
+        keep(solution)
     return done
-
-
-def available_cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
