@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,7 @@ from ..precision import in_double
 from ..scenario.files import scenario_to_toml
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries
-from ..threads import available_cores
+from ..threads import in_parallel
 from .baseline import linear_baseline
 from .evaluator import Evaluator
 from .fixed_points import fixed_point
@@ -77,14 +76,9 @@ def phase_diagram(
 
     work = lambda omega: _row(scenario.vary(mixing=omega), columns, rule, tell)
     first = work(rows[0])  # alone, since it compiles what the others share
-    with ThreadPoolExecutor(workers or available_cores()) as pool:
-        try:
-            dataset = _dataset(scenario, columns, rows, [first, *pool.map(work, rows[1:])])
-            if lines:
-                _add_lines(dataset, scenario, pool, rule, tell)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    dataset = _dataset(scenario, columns, rows, [first, *in_parallel(work, rows[1:], workers)])
+    if lines:
+        _add_lines(dataset, scenario, workers, rule, tell)
     seconds, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     return dataset.assign_attrs(_provenance(scenario, rule, seconds, cpu))
 
@@ -102,9 +96,7 @@ class _Found(NamedTuple):
         return self.line is None or self.solution.outcome == "stalled" or self.solution.evaluations > STRUGGLE
 
 
-def _row(
-    scenario: Scenario, alphas: np.ndarray, rule: Sobol, tell: Callable[[], None]
-) -> list[dict[str, Any]]:
+def _row(scenario: Scenario, alphas: np.ndarray, rule: Sobol, tell: Callable[[], None]) -> list[dict[str, Any]]:
     """One ω, in the order of `alphas`: per point the entries of each branch, and what compares them.
 
     Each branch is followed away from where it is sure to exist: the semantic one from many samples, the
@@ -164,9 +156,7 @@ def _afresh(scenario: Scenario, start: Start, rule: Sobol) -> _Found:
 
 def _entries(found: _Found) -> dict[str, Any]:
     solution, line = found.solution, found.line
-    radius, several = (
-        (Estimate(np.nan, np.inf), solution.prox_disagreement) if line is None else replicon(line)
-    )
+    radius, several = (Estimate(np.nan, np.inf), solution.prox_disagreement) if line is None else replicon(line)
     largest = {name: float(np.abs(part).max()) for name, part in solution.overlaps._asdict().items()}
     return largest | {
         "test_error": solution.test_error.value,
@@ -219,9 +209,7 @@ def _dataset(scenario: Scenario, alphas: np.ndarray, omegas: np.ndarray, rows: l
     return xarray.Dataset(variables, coordinates)
 
 
-def _add_lines(
-    dataset: xarray.Dataset, scenario: Scenario, pool: ThreadPoolExecutor, rule: Sobol, tell
-) -> None:
+def _add_lines(dataset: xarray.Dataset, scenario: Scenario, workers: int | None, rule: Sobol, tell) -> None:
     """α_c and α_l by root-finding, in the interval of the grid in which the sign changes."""
     omegas = dataset["mixing"].values[::EVERY]
     test_error = dataset["test_error"].sel(branch="semantic")
@@ -235,16 +223,12 @@ def _add_lines(
         kind, row = job
         between = _bracket(dataset["sample_ratio"].values, signs[kind].values[::EVERY][row], exists[row])
         at = scenario.vary(mixing=omegas[row])
-        found = (
-            None
-            if between is None
-            else critical(at, kind, between=between, precision=0.01, rule=rule, scan=2)
-        )
+        found = None if between is None else critical(at, kind, between=between, precision=0.01, rule=rule, scan=2)
         tell()
         return found
 
     jobs = [(kind, row) for kind in signs for row in range(len(omegas))]
-    found = list(pool.map(locate, jobs))
+    found = list(in_parallel(locate, jobs, workers))
     dataset.coords["line_mixing"] = omegas
     for kind, name in (("train-loss", "alpha_c"), ("linear", "alpha_l")):
         line = [t for job, t in zip(jobs, found, strict=True) if job[0] == kind]
