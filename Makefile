@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml
 	@touch $(STAMP)
 
 run: install
-	$(PY) -m dotphase branches
+	$(PY) -m dotphase phase-diagram --out out/phase-diagram
 
 test: install
 	$(PY) -m pytest

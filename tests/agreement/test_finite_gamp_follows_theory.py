@@ -47,7 +47,7 @@ def test_the_first_iterations_follow_state_evolution_and_need_the_onsager_term(
     assert worst(followed) < 5, followed.deviations
 
     step = Gamp.step
-    forgetful = lambda self, state, *rest: step(self, state._replace(slopes=0 * state.slopes), *rest)  # noqa: E731
+    forgetful = lambda self, state, *rest: step(self, state._replace(slopes=0 * state.slopes), *rest)
     monkeypatch.setattr(Gamp, "step", forgetful)
     astray = follow(scenario, 400, range(100, 124), start, steps, Sobol(2**13))
     assert worst(astray) > 10, astray.deviations

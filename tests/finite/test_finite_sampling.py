@@ -37,7 +37,7 @@ def test_scalar_products_and_answers_are_those_of_the_tokens(name):
     data = sample(SCENARIOS[name], 30, 2)
     seen, d = data.tokens, 30
     x = seen - data.instance.positions[:, None]
-    product = lambda a, b: np.einsum("lni,kni->lkn", a, b) / d  # noqa: E731
+    product = lambda a, b: np.einsum("lni,kni->lkn", a, b) / d
     np.testing.assert_allclose(data.grams.true, product(x, x), atol=1e-13)
     np.testing.assert_allclose(data.grams.mixed, product(x, seen), atol=1e-13)
     np.testing.assert_allclose(data.grams.seen, product(seen, seen), atol=1e-13)

@@ -4,7 +4,7 @@ import numpy as np
 
 import dotphase
 from dotphase.gaussian import Sobol
-from dotphase.theory.branches import find_fixed_points, follow, spinodal
+from dotphase.theory.branches import _present, find_fixed_points, follow, spinodal
 
 RULE = Sobol(2**12)
 
@@ -18,10 +18,10 @@ def test_following_gives_what_solving_afresh_gives():
 
 
 def test_a_branch_that_ends_is_in_the_list_with_its_reason():
-    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5], rule=RULE)
-    assert followed[0].mechanism == "semantic"
-    assert followed[1].outcome == "collapsed"
-    assert "θ" in followed[1].reason
+    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5, 0.35], rule=Sobol(2**13))
+    assert [_present(s, "semantic") for s in followed] == [True, False, False]
+    assert followed[2].outcome == "collapsed"
+    assert "θ" in followed[2].reason
 
 
 def test_end_of_the_semantic_branch():

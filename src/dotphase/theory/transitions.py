@@ -152,12 +152,12 @@ class _Difference:
 
 def _difference(scenario: Scenario, kind: str, along: str) -> _Difference:
     if kind == "train-loss":
-        of = lambda seen, _: float(seen[0][1] - seen[1][1])  # noqa: E731
+        of = lambda seen, _: float(seen[0][1] - seen[1][1])
         return _Difference(
             scenario, along, ("semantic", "positional"), of, lambda seen: seen[0][:, 1] - seen[1][:, 1]
         )
     if kind == "linear":
-        of = lambda seen, at: float(seen[0][0] - linear_baseline(at).test_error.value)  # noqa: E731
+        of = lambda seen, at: float(seen[0][0] - linear_baseline(at).test_error.value)
         return _Difference(scenario, along, ("semantic",), of, lambda seen: seen[0][:, 0])
     raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
 
