@@ -109,7 +109,7 @@ def _row(scenario: Scenario, alphas: np.ndarray, rule: Sobol, tell: Callable[[],
         if any(found.doubtful for found in pair):
             finer = replace(rule, count=4 * rule.count)
             pair = [_afresh(place, found.start, finer) for found in pair]
-        points.append({"branches": [_entries(found) for found in pair]} | _compared(*pair, rule))
+        points.append({"branches": [_entries(found) for found in pair]} | _compared(pair[0], pair[1], rule))
         tell()
     return points
 
