@@ -11,9 +11,7 @@ from dotphase.counting.show import look
 from dotphase.counting.summary import summarise
 
 # Shorter sentences and fewer of them than the published setting, which is Experiment() as it stands.
-small = Experiment(
-    task=CountingTask(length=6, letters=12, samples=12_000), recipe=Recipe(epochs=8), seeds=(0, 1, 2)
-)
+small = Experiment(task=CountingTask(length=6, letters=12, samples=12_000), recipe=Recipe(epochs=8), seeds=(0, 1, 2))
 
 trained = {mechanism: train(replace(small, mechanism=mechanism)) for mechanism in ("semantic", "positional")}
 summaries = {mechanism: summarise(run) for mechanism, run in trained.items()}

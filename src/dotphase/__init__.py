@@ -33,6 +33,10 @@ _HOMES = {
     ],
     "gaussian": ["Estimate", "GaussHermite", "Sobol"],
     "theory": ["Baseline", "Overlaps", "Solution", "SolveError", "linear_baseline", "solve", "solve_many"],
+    "theory.transitions": ["critical", "critical_line", "phase"],
+    "theory.branches": ["find_fixed_points", "follow", "spinodal"],
+    "theory.sensitivity": ["optimal_ridge", "sensitivities"],
+    "theory.stability": ["stability"],
     "finite": [
         "LBFGS",
         "Adam",

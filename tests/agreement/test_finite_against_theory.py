@@ -74,9 +74,7 @@ def test_the_branches_are_not_confused(semantic_limits):
 @pytest.mark.parametrize("alpha", [1.25, 2.0])
 def test_up_to_two_thousand_dimensions(alpha):
     for start, names in (("semantic", SEMANTIC), ("positional", ("train_loss",))):
-        found = deviations(
-            extrapolated(paper(alpha=alpha), start, LARGE, names), solve(paper(alpha=alpha), start)
-        )
+        found = deviations(extrapolated(paper(alpha=alpha), start, LARGE, names), solve(paper(alpha=alpha), start))
         assert max(map(abs, found.values())) < 3.5, (start, found)
 
 

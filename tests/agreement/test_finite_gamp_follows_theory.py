@@ -31,16 +31,12 @@ def worst(followed):
 
 CASES = [
     pytest.param(paper(), NoisyStart(0.6, 0.05, 0.4, 2.0), 2, id="two tokens"),
-    pytest.param(
-        uneven(), NoisyStart(0.6, 0.1, 0.4, 1.0), 2, id="three tokens, rank two", marks=pytest.mark.slow
-    ),
+    pytest.param(uneven(), NoisyStart(0.6, 0.1, 0.4, 1.0), 2, id="three tokens, rank two", marks=pytest.mark.slow),
 ]
 
 
 @pytest.mark.parametrize(("scenario", "start", "steps"), CASES)
-def test_the_first_iterations_follow_state_evolution_and_need_the_onsager_term(
-    scenario, start, steps, monkeypatch
-):
+def test_the_first_iterations_follow_state_evolution_and_need_the_onsager_term(scenario, start, steps, monkeypatch):
     followed = follow(scenario, 400, range(100, 124), start, steps, Sobol(2**13))
     assert np.isfinite(followed.passed).all()
     # 24 seeds: Student's t with 23 degrees of freedom, a few dozen correlated numbers.

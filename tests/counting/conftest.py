@@ -11,9 +11,7 @@ from dotphase.counting import CountingTask, Experiment, Recipe, train
 MACHINERY = Experiment(
     task=CountingTask(length=4, letters=12, samples=6000), recipe=Recipe(batch=8, epochs=3), seeds=(0, 1)
 )
-QUICK = Experiment(
-    task=CountingTask(length=6, letters=12, samples=12_000), recipe=Recipe(epochs=8), seeds=(0, 1, 2)
-)
+QUICK = Experiment(task=CountingTask(length=6, letters=12, samples=12_000), recipe=Recipe(epochs=8), seeds=(0, 1, 2))
 
 
 @pytest.fixture(scope="session")

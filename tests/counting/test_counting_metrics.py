@@ -78,10 +78,7 @@ def test_the_error_is_the_spread_over_fresh_sequences():
     """Jackknifed errors against the real scatter of 40 repetitions (known to about 1/√78 = 11 %)."""
     weights = by_hand(1, 1)
     rng = np.random.default_rng(2)
-    repeated = [
-        measure(weights, rng.integers(LETTERS, size=(400, LENGTH)).astype(np.int32), "free")
-        for _ in range(40)
-    ]
+    repeated = [measure(weights, rng.integers(LETTERS, size=(400, LENGTH)).astype(np.int32), "free") for _ in range(40)]
     for name in Scores._fields:
         estimates = np.array([getattr(scores, name) for scores in repeated])
         assert np.mean(estimates[:, 1]) == pytest.approx(estimates[:, 0].std(ddof=1), rel=0.4)

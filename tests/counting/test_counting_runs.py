@@ -23,9 +23,7 @@ train(experiment, sys.argv[2], lambda run: print(run.epochs_done, flush=True))
 
 
 def assert_same_bits(a, b):
-    for x, y in zip(
-        jax.tree.leaves((a.state, a.history)), jax.tree.leaves((b.state, b.history)), strict=True
-    ):
+    for x, y in zip(jax.tree.leaves((a.state, a.history)), jax.tree.leaves((b.state, b.history)), strict=True):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 

@@ -69,9 +69,7 @@ def test_semantic_attention_knows_no_positions(weights):
     """Reordering a sequence reorders its attention, and nothing else."""
     order = np.random.default_rng(2).permutation(TASK.length)
     A = np.asarray(attention(weights, TOKENS, "semantic"))
-    np.testing.assert_allclose(
-        attention(weights, TOKENS[:, order], "semantic"), A[:, order][:, :, order], atol=1e-6
-    )
+    np.testing.assert_allclose(attention(weights, TOKENS[:, order], "semantic"), A[:, order][:, :, order], atol=1e-6)
     assert np.ptp(A, axis=0).max() > 0.1  # it does know the letters
 
 
@@ -88,9 +86,7 @@ def test_free_attention_knows_both(weights):
     assert np.abs(attention(weights, TOKENS[:, order]) - A[:, order][:, :, order]).max() > 0.1
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "hidden_rows"), [("semantic", slice(8, 16)), ("positional", slice(0, 8))]
-)
+@pytest.mark.parametrize(("mechanism", "hidden_rows"), [("semantic", slice(8, 16)), ("positional", slice(0, 8))])
 def test_what_a_mechanism_hides_is_not_trained(weights, mechanism, hidden_rows):
     gradient = jax.jit(jax.grad(lambda w: loss_and_accuracy(w, TOKENS, mechanism)[0]))(weights)
     assert not gradient.W_E[:, 8:].any()

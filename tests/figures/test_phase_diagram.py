@@ -43,9 +43,7 @@ def test_lines_lie_where_the_margin_changes_sign(diagram):
 
 
 def test_the_number_of_threads_changes_nothing(diagram):
-    alone = phase_diagram(
-        dotphase.paper(), [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], rule=RULE, workers=1, lines=False
-    )
+    alone = phase_diagram(dotphase.paper(), [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], rule=RULE, workers=1, lines=False)
     for name in ("train_loss", "test_error", "margin_error"):
         np.testing.assert_array_equal(alone[name].values, diagram[name].values)
 

@@ -14,9 +14,7 @@ def test_the_closed_form_is_the_least_squares_fit():
     x = data.tokens - data.instance.positions[:, None]
     y = np.einsum("lkn,kni->lni", data.answers, x)
     design = np.vstack([x.reshape(3, -1).T, np.sqrt(20 * data.scenario.ridge) * np.eye(3)])
-    rows = [
-        np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0] for l in range(3)
-    ]
+    rows = [np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0] for l in range(3)]
     np.testing.assert_allclose(ridge_matrix(data), rows, rtol=1e-8)
 
 

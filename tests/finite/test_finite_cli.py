@@ -11,9 +11,7 @@ def run(*arguments):
 
 
 def test_train_answers_in_json():
-    found = run(
-        "train", "--alpha", 2, "--omega", 0.3, "--d", 60, "--start", "semantic", "--seeds", 2, "--json"
-    )
+    found = run("train", "--alpha", 2, "--omega", 0.3, "--d", 60, "--start", "semantic", "--seeds", 2, "--json")
     assert found.exit_code == 0, found.output
     answer = json.loads(found.stdout)
     for name in ("test_error", "train_loss", "m", "theta", "q"):

@@ -101,9 +101,7 @@ def _slopes(objective, weights):
             up, down = z.copy(), z.copy()
             up[l, a] += h
             down[l, a] -= h
-            loss = lambda z: np.asarray(
-                gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams)
-            )
+            loss = lambda z: np.asarray(gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams))
             slopes[l, a] = (loss(up) - loss(down)) / (2 * h)
     return slopes
 

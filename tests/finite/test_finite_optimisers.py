@@ -28,11 +28,7 @@ def test_every_method_ends_at_a_stationary_point_below_its_start(objective, name
     value, gradient = objective(end.weights)
     assert end.outcome == "converged"
     assert value == end.value < before
-    assert (
-        objective.relative_gradient(end.weights, value, gradient)
-        == end.gradient_norm
-        <= METHODS[name].tolerance
-    )
+    assert objective.relative_gradient(end.weights, value, gradient) == end.gradient_norm <= METHODS[name].tolerance
 
 
 def test_all_methods_find_the_same_minimum_from_the_teacher(objective):

@@ -14,9 +14,7 @@ def test_the_answer_is_averages_over_seeds_with_errors():
     assert found.test_error.mean == pytest.approx(np.mean(errors))
     assert found.test_error.sem == pytest.approx(np.std(errors, ddof=1) / 2)
     assert found.m.mean == pytest.approx(np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs]))
-    assert found.theta.mean == pytest.approx(
-        np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs])
-    )
+    assert found.theta.mean == pytest.approx(np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs]))
     assert found.outcomes == {"converged": 4}
 
 

@@ -22,9 +22,7 @@ def test_derivatives_are_those_of_solved_fixed_points(semantic, parameter):
     task, p = semantic.scenario, semantic.scenario.value_of(parameter)
 
     def difference(h: float) -> np.ndarray:
-        sides = [
-            dotphase.solve(task.vary(**{parameter: p + s}), semantic, rule=RULE, rtol=None) for s in (h, -h)
-        ]
+        sides = [dotphase.solve(task.vary(**{parameter: p + s}), semantic, rule=RULE, rtol=None) for s in (h, -h)]
         values = [np.array([float(s.test_error.value), float(s.train_loss.value)]) for s in sides]
         return (values[0] - values[1]) / (2 * h)
 
@@ -51,9 +49,7 @@ def test_training_loss_grows_with_the_ridge_by_half_the_weights(semantic):
 
 
 def test_at_the_end_of_the_range_there_is_no_central_derivative():
-    at = linearise(
-        dotphase.solve(dotphase.paper(alpha=2.0, omega=0.0), "semantic", rule=RULE, rtol=None), RULE
-    )
+    at = linearise(dotphase.solve(dotphase.paper(alpha=2.0, omega=0.0), "semantic", rule=RULE, rtol=None), RULE)
     with pytest.raises(ValueError, match="one-sided"):
         derivative(at, "mixing")
 

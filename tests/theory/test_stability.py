@@ -26,9 +26,7 @@ def replicon_by_definition(at) -> float:
     gamma, total = scenario.law.mean_gamma[0], 0.0
     for block, (z, _) in zip(evaluator.ensemble.blocks, evaluator.minima, strict=True):
         f, _, problem = fields(evaluator.structure, evaluator.values, at.point.x, block)
-        _, _, H = loss_derivatives(
-            evaluator.structure.student, problem, np.asarray(z)[..., : block.xi.shape[-1]]
-        )
+        _, _, H = loss_derivatives(evaluator.structure.student, problem, np.asarray(z)[..., : block.xi.shape[-1]])
         V = np.diag(1 / np.asarray(f.precision)[:, 0, 0])
         weights = (evaluator.rule.pool[:, None] * block.weights).ravel()
         for node, weight in enumerate(weights):
@@ -80,9 +78,7 @@ def test_a_small_theta_grows_by_the_eigenvalue(positional):
 
 def test_uninformed_point_is_unstable_to_both_mechanisms():
     """At α = 1.25, ω = 0.3 a little of either mechanism grows from nothing."""
-    at = stability(
-        dotphase.solve(dotphase.paper(alpha=1.25, omega=0.3), "uninformed", rule=RULE, rtol=None), RULE
-    )
+    at = stability(dotphase.solve(dotphase.paper(alpha=1.25, omega=0.3), "uninformed", rule=RULE, rtol=None), RULE)
     assert at.leaves("m")
     assert at.leaves("theta")
     assert at.grows("m")

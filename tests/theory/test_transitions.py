@@ -52,17 +52,13 @@ def test_no_transition_is_said_and_why():
 
 def test_along_another_parameter():
     """At α = 1.25 the training losses cross at about ω = 0.3 too: one line, cut the other way."""
-    found = critical(
-        dotphase.paper(alpha=1.253), along="omega", between=(0.26, 0.34), budget=2**13, rule=RULE, scan=2
-    )
+    found = critical(dotphase.paper(alpha=1.253), along="omega", between=(0.26, 0.34), budget=2**13, rule=RULE, scan=2)
     assert within(found.location, 0.3, 0.001), found
 
 
 def test_a_line_is_traced_in_order():
     between = (0.6, 1.3)
-    line = critical_line(
-        dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4
-    )
+    line = critical_line(dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4)
     assert line[0].location.value < line[1].location.value
 
 

@@ -140,10 +140,7 @@ def _print_run(directory, run, as_json):
         return
     typer.echo(f"{directory}: {summary.mechanism}, {summary.epochs} epochs")
     header = ["seed", "accuracy", "settled", "by positions", "by letters", "on equal letters", "verdict"]
-    rows = [
-        [s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict]
-        for s in summary.seeds
-    ]
+    rows = [[s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict] for s in summary.seeds]
     mean = ["mean", summary.accuracy, summary.settled, *_shares(summary.scores), summary.scores.verdict]
     _print_table([header, *rows, mean])
 

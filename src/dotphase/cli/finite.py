@@ -52,9 +52,7 @@ def gamp(
     d: Dimension = 1000,
     start: Start = "semantic",
     seeds: Seeds = 8,
-    damping: Annotated[
-        float, typer.Option("--damping", help="Share of the old state kept per iteration.")
-    ] = 0.8,
+    damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
     iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
     as_json: Json = False,
 ) -> None:
@@ -76,9 +74,7 @@ def compare(
     scenario: File = None,
     d: Dimension = 1000,
     seeds: Seeds = 8,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")
-    ] = None,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
     as_json: Json = False,
 ) -> None:
     """Lay theory, message passing and training over each other, with errors."""
@@ -132,9 +128,7 @@ def _print_runs(found: Runs, as_json: bool) -> None:
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
-    lines += [
-        f"  {name:<14}{getattr(found, name)}" for name in ("test_error", "train_loss", "m", "theta", "q")
-    ]
+    lines += [f"  {name:<14}{getattr(found, name)}" for name in ("test_error", "train_loss", "m", "theta", "q")]
     if found.gradient_norm.mean is not None:
         lines.append(f"  {'gradient_norm':<14}{found.gradient_norm.mean:.1e}")
     failed = [run for run in found.runs if run.outcome == "diverged"]

@@ -22,8 +22,7 @@ def phase_diagram(
     ridge: Ridge = None,
     positional: Positional = None,
     scenario: File = None,
-    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2
-    ** 13,
+    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2**13,
     workers: Annotated[int | None, typer.Option("--workers", help="Threads. [default: one per core]")] = None,
 ) -> None:
     """Both branches over a grid in (α, ω): a dataset with every point, and a picture of who wins."""
@@ -45,9 +44,7 @@ def phase_diagram(
 
 
 def transition(
-    kind: Annotated[
-        str, typer.Argument(help="train-loss (α_c), linear (α_l) or spinodal (the semantic branch ends).")
-    ],
+    kind: Annotated[str, typer.Argument(help="train-loss (α_c), linear (α_l) or spinodal (the semantic branch ends).")],
     omega: Omega = None,
     sigma: Sigma = None,
     ridge: Ridge = None,
@@ -69,11 +66,7 @@ def transition(
         found = critical(task, kind, between=(low, high), precision=precision, budget=budget)
         absent = found.outcome == "absent"
         if as_json:
-            alpha = (
-                None
-                if absent
-                else {"value": float(found.location.value), "error": float(found.location.error)}
-            )
+            alpha = None if absent else {"value": float(found.location.value), "error": float(found.location.error)}
             counts = {
                 "evaluations": found.evaluations,
                 "nodes": found.nodes,
@@ -94,9 +87,7 @@ def _numbers(option: str, text: str, count: int) -> list[float]:
     except ValueError:
         values = []
     if len(values) != count:
-        raise ValueError(
-            f"{option}: expected {'first:last:count' if count == 3 else 'first:last'}, got {text!r}"
-        )
+        raise ValueError(f"{option}: expected {'first:last:count' if count == 3 else 'first:last'}, got {text!r}")
     return values
 
 
@@ -104,12 +95,7 @@ def _grid(option: str, text: str) -> list[float]:
     import numpy as np
 
     first, last, count = _numbers(option, text, 3)
-    if (
-        count != int(count)
-        or count < 1
-        or (count > 1 and not first < last)
-        or not np.isfinite([first, last]).all()
-    ):
+    if count != int(count) or count < 1 or (count > 1 and not first < last) or not np.isfinite([first, last]).all():
         raise ValueError(f"{option}: expected first < last and a whole number of points, got {text!r}")
     return np.linspace(first, last, int(count)).tolist()
 
@@ -120,9 +106,7 @@ def _summarise(dataset: xarray.Dataset) -> None:
     outcomes, winners = dataset["outcome"].values, dataset["winner"].values
     size, cpu = outcomes.size, dataset.attrs["cpu_seconds"]
     seconds = dataset.attrs["seconds"]
-    typer.echo(
-        f"{size} solves in {seconds:.1f} s ({size / seconds:.1f} per second; {cpu:.0f} s of processor time)"
-    )
+    typer.echo(f"{size} solves in {seconds:.1f} s ({size / seconds:.1f} per second; {cpu:.0f} s of processor time)")
     for branch, row in zip(dataset["branch"].values, outcomes, strict=True):
         counts = {word: int((row == word).sum()) for word in dict.fromkeys(row.ravel().tolist())}
         typer.echo(f"{branch}: " + ", ".join(f"{count} {word}" for word, count in counts.items()))

@@ -78,10 +78,7 @@ class Comparison:
         head = ("start", "", "theory", "message passing", "s.e.", "training", "s.e.")
         rows = [head, *(_row(entry) for entry in self.entries)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
             lines.append(f"{start}: theory {self.theory[start].outcome}, {counts}")

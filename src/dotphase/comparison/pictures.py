@@ -87,9 +87,7 @@ def draw_sizes(
         x = [1000 / d for d in measured]
         y, bar = zip(*(measured[d][name] for d in measured), strict=True)
         axis.errorbar(x, y, bar, fmt="o", color=colour, ms=5, capsize=4, label="training")
-        axis.errorbar(
-            [0], [value], [error], fmt="D", color=COLOURS["neutral"], ms=6, capsize=4, label="theory"
-        )
+        axis.errorbar([0], [value], [error], fmt="D", color=COLOURS["neutral"], ms=6, capsize=4, label="theory")
         axis.axhline(value, color=COLOURS["neutral"], lw=0.8, ls="--")
         axis.set_title(LABELS[name], fontsize=11)
         axis.set_xlabel("1000/d")
@@ -135,12 +133,8 @@ def draw_clusters(m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str 
     axis = figure.add_subplot()
     semantic = theta > m
     for name, chosen, marker in (("semantic", semantic, "o"), ("positional", ~semantic, "s")):
-        label = (
-            f"{name}: {chosen.sum()} of {len(m)} ({chosen.mean():.0%}), mean loss {loss[chosen].mean():.5f}"
-        )
-        axis.scatter(
-            m[chosen], theta[chosen], s=26, color=COLOURS[name], marker=marker, alpha=0.6, lw=0, label=label
-        )
+        label = f"{name}: {chosen.sum()} of {len(m)} ({chosen.mean():.0%}), mean loss {loss[chosen].mean():.5f}"
+        axis.scatter(m[chosen], theta[chosen], s=26, color=COLOURS[name], marker=marker, alpha=0.6, lw=0, label=label)
     axis.set_xlabel(r"$|m|$, overlap with the position")
     axis.set_ylabel(r"$|\theta|$, overlap with the teacher")
     axis.set_xlim(left=-0.01)
@@ -167,9 +161,7 @@ def _legend(figure: Figure, names: list[str]) -> None:
 
     grey = COLOURS["neutral"]
     styles = [{"lw": 1.5}, {"lw": 0, "marker": "s", "mfc": "white"}, {"lw": 0, "marker": "o", "mfc": "white"}]
-    handles = [
-        Line2D([], [], color=grey, label=name, **style) for name, style in zip(names, styles, strict=True)
-    ]
+    handles = [Line2D([], [], color=grey, label=name, **style) for name, style in zip(names, styles, strict=True)]
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=9.5)
 
 

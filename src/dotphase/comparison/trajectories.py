@@ -43,18 +43,12 @@ class NoisyStart:
         student = instance.scenario.student
         noise = self.noise * instance.random("start").standard_normal((instance.dimension, student.rank))
         along = np.sqrt(instance.dimension) * instance.positions[0]
-        return (
-            instance.teacher_weights @ self._columns(instance.scenario)
-            + self.positional * along[:, None]
-            + noise
-        )
+        return instance.teacher_weights @ self._columns(instance.scenario) + self.positional * along[:, None] + noise
 
     def overlaps(self, scenario: Scenario) -> Overlaps:
         """What those weights have as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ = I)."""
         if scenario.teacher_weights is not None:
-            raise ValueError(
-                "teacher_weights: state evolution from a noisy start is for teachers of random weights"
-            )
+            raise ValueError("teacher_weights: state evolution from a noisy start is for teachers of random weights")
         r_s, E = scenario.student.rank, self._columns(scenario)
         share, gamma, tau = _table(scenario)
         ones = np.ones((r_s, r_s))
@@ -86,13 +80,9 @@ def _second_moment(first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np
 
 
 @in_double
-def state_evolution(
-    scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None
-) -> list[Overlaps]:
+def state_evolution(scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
     """The undamped iterates of the theory's map from given overlaps, the start first."""
-    evaluator = Evaluator(
-        scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start)
-    )
+    evaluator = Evaluator(scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start))
     rho = scenario.law.rho
     x = np.asarray(to_coordinates(start, rho))
     iterates = [start]
@@ -159,9 +149,7 @@ def follow(
     **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
     """
     theory = [_flat(o) for o in state_evolution(scenario, start.overlaps(scenario), steps, rule)]
-    passed = [
-        [_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)
-    ]
+    passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
     return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))
 
 
@@ -178,8 +166,5 @@ def _labels(scenario: Scenario) -> tuple[str, ...]:
     sizes = {"q": square, "V": square, "m": [f"{a + 1}" if r_s > 1 else "" for a in range(r_s)]}
     sizes["θ"] = [f"{a + 1}{t + 1}" if r_s * r_t > 1 else "" for a in range(r_s) for t in range(r_t)]
     return tuple(
-        f"{name}_{l + 1}{('^' + i) if i else ''}"
-        for name, inner in sizes.items()
-        for l in range(length)
-        for i in inner
+        f"{name}_{l + 1}{('^' + i) if i else ''}" for name, inner in sizes.items() for l in range(length) for i in inner
     )

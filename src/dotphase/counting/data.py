@@ -24,9 +24,7 @@ class CountingTask:
 
     def __post_init__(self):
         if self.length < 1 or self.letters < 1:
-            raise ValueError(
-                f"need at least one letter and one position, got {self.letters} and {self.length}"
-            )
+            raise ValueError(f"need at least one letter and one position, got {self.letters} and {self.length}")
         if not 0 < self.train_share < 1:
             raise ValueError(f"train_share must lie strictly between 0 and 1, got {self.train_share}")
         if not 2 <= self.samples <= self.letters**self.length:

@@ -135,9 +135,7 @@ def _share_difference(sums):
 def _equal_letter_weight(sums):
     length = len(sums.positions)
     # Equal letters, less the diagonal i = j, where they are equal by force.
-    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (
-        np.trace(sums.pairs) - sums.number * length
-    )
+    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (np.trace(sums.pairs) - sums.number * length)
     different = (sums.letters.sum() - np.trace(sums.letters)) / (sums.pairs.sum() - np.trace(sums.pairs))
     return equal / (equal + different)
 
@@ -152,7 +150,6 @@ def _jackknife(score: Callable[[_Sums], float], sums: _Sums) -> Estimate:
     """
     whole = _Sums(*(column.sum(axis=0) for column in sums))
     without = [
-        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True))))
-        for b in range(BLOCKS)
+        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True)))) for b in range(BLOCKS)
     ]
     return Estimate(float(score(whole)), float((BLOCKS - 1) ** 0.5 * np.std(without)))

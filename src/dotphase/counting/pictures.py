@@ -38,9 +38,7 @@ def attention_maps(rows: Sequence[Sequence[Panel]], tokens: np.ndarray) -> Figur
     side = 1.0 + 0.26 * len(tokens)
     figure = Figure(figsize=(columns * side + 1.0, len(rows) * (side - 0.1)), layout="constrained")
     grid = figure.subplots(len(rows), columns, squeeze=False)
-    maps = {
-        id(panel): np.asarray(attention(panel.weights, tokens, panel.mechanism)) for r in rows for panel in r
-    }
+    maps = {id(panel): np.asarray(attention(panel.weights, tokens, panel.mechanism)) for r in rows for panel in r}
     brightest = max(A.max() for A in maps.values())
     for axes_row, row in zip(grid, rows, strict=True):
         for axes in axes_row[len(row) :]:
@@ -112,9 +110,7 @@ def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
     axes.plot([0, 1], [0, 1], color="#AAAAAA", linewidth=1, zorder=0)
     markers = iter("osD^v<>P")
     for label, (colour, scores) in groups.items():
-        across, up = (
-            np.array([getattr(s, name) for s in scores]) for name in ("letter_share", "position_share")
-        )
+        across, up = (np.array([getattr(s, name) for s in scores]) for name in ("letter_share", "position_share"))
         axes.errorbar(
             across[:, 0], up[:, 0], up[:, 1], across[:, 1],
             fmt=next(markers), color=colour, markersize=6, markerfacecolor="none", label=label,

@@ -52,12 +52,7 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
 def _ticks(largest: float) -> list[float]:
     """Zero and round numbers on both sides, thirds of a decade apart."""
     decade = 10.0 ** np.floor(np.log10(largest))
-    sizes = [
-        step * unit
-        for unit in (decade / 10, decade)
-        for step in (1, 3)
-        if largest / 40 < step * unit <= largest
-    ]
+    sizes = [step * unit for unit in (decade / 10, decade) for step in (1, 3) if largest / 40 < step * unit <= largest]
     return [-size for size in sizes[::-1]] + [0.0] + sizes
 
 
@@ -74,9 +69,7 @@ def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, labe
     found = np.isfinite(y) & np.isfinite(error)
     if found.any():
         colour = "#111111"
-        axis.errorbar(
-            x[found], y[found], error[found], ls=dashes, color=colour, lw=1.6, capsize=2, label=label
-        )
+        axis.errorbar(x[found], y[found], error[found], ls=dashes, color=colour, lw=1.6, capsize=2, label=label)
 
 
 def _mark(axis: Axes, dataset: xarray.Dataset) -> None:

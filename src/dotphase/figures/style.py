@@ -25,6 +25,4 @@ def diverging() -> LinearSegmentedColormap:
     """From the semantic colour (negative: semantic wins) over white to the positional one."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(
-        "mechanisms", [COLOURS["semantic"], "#FFFFFF", COLOURS["positional"]]
-    )
+    return LinearSegmentedColormap.from_list("mechanisms", [COLOURS["semantic"], "#FFFFFF", COLOURS["positional"]])

@@ -161,9 +161,7 @@ def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int],
     return answer(instance, end, begin, _messages(rows))
 
 
-def _iterate(
-    method: Gamp, state: State, rows: list, iterations: tuple[int, int], tolerance: float
-) -> Descent:
+def _iterate(method: Gamp, state: State, rows: list, iterations: tuple[int, int], tolerance: float) -> Descent:
     """Iterate until the training objective is stationary; what is seen on the way is appended to `rows`."""
     objective, several = method.objective, 0.0
     searching, most = iterations

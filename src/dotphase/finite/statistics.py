@@ -57,9 +57,7 @@ def _at_zero(control: np.ndarray, values: np.ndarray) -> Mean:
     design = np.stack([np.ones_like(control), control], axis=1)
     line, *_ = np.linalg.lstsq(design, values, rcond=None)
     variance = ((values - design @ line) ** 2).sum(0) / (len(values) - 2)
-    return Mean(
-        _scalar(line[0]), _scalar(np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0])), len(values)
-    )
+    return Mean(_scalar(line[0]), _scalar(np.sqrt(variance * np.linalg.inv(design.T @ design)[0, 0])), len(values))
 
 
 def _scalar(value: np.ndarray) -> Any:

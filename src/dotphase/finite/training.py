@@ -182,9 +182,7 @@ def train(
     return Runs(scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin)
 
 
-def _train_one(
-    instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None
-) -> Run:
+def _train_one(instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None) -> Run:
     begin = perf_counter()
     weights = start_weights(instance, start)
     objective = Objective(sample(instance, precision=precision))
@@ -224,9 +222,7 @@ class _Recorder:
     @property
     def trajectory(self) -> Trajectory:
         steps, losses, values = zip(*self.rows, strict=True)
-        return Trajectory(
-            np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True)))
-        )
+        return Trajectory(np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True))))
 
 
 def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:

@@ -7,7 +7,7 @@ closest second ones, the rivals: with them a jump can be followed as parameters 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -33,11 +33,11 @@ class Minima(NamedTuple):
     - `several`: (N,), whether the starts disagreed: more than one minimum was found.
     """
 
-    z: jax.Array
-    rival: jax.Array
-    rival_of: jax.Array
-    gap: jax.Array
-    several: jax.Array
+    z: Any
+    rival: Any
+    rival_of: Any
+    gap: Any
+    several: Any
 
 
 def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:

@@ -20,6 +20,7 @@ from .evaluator import Evaluator, Point
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 PATIENCE = 6  # steps without halving the residual, after which jumps are blurred more
+MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
 SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
 FRESH = 0.05  # move of any coordinate up to which minima found globally, and their rivals, are followed safely
 
@@ -49,7 +50,7 @@ def fixed_point(
     """
     delta = np.inf if newton else first_step
     searched = None  # where the prox was last searched for globally
-    least, waiting = np.inf, 0
+    least, waiting, widened = np.inf, 0, 0
     if newton:
         evaluator.search(x)
         searched = x
@@ -80,9 +81,10 @@ def fixed_point(
             delta = _next_delta(delta, best, point)
         waiting = 0 if point.residual < 0.5 * least else waiting + 1
         least = min(least, point.residual)
-        if searched is not None and waiting >= PATIENCE:
+        if searched is not None and waiting >= PATIENCE and widened < MOST_WIDENED:
             # Newton's steps go to and fro across a jump of the prox that these nodes resolve too sharply.
             evaluator.blur *= 2.5
+            widened += 1
             waiting, least = 0, np.inf
             point = evaluator(point.x)
         best = point

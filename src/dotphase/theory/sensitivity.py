@@ -56,8 +56,7 @@ def sensitivities(
         rows.append([derivative(at, name) for name in names])
     mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(SEEDS)
     estimates = [
-        [Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)]
-        for pair in zip(mean, error, strict=True)
+        [Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)] for pair in zip(mean, error, strict=True)
     ]
     return {name: Sensitivity(*pair) for name, pair in zip(names, estimates, strict=True)}
 
@@ -68,15 +67,11 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     scenario, evaluator, point = at.solution.scenario, at.evaluator, at.point
     p = scenario.value_of(parameter)
     if p == 0:
-        raise ValueError(
-            f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero"
-        )
+        raise ValueError(f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero")
     # ω ends at one: there the difference must not step outside.
     h = STEP * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
     if h == 0:
-        raise ValueError(
-            f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists"
-        )
+        raise ValueError(f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists")
     kept, sides = (evaluator.values, evaluator.minima, evaluator.unsettled), []
     try:
         for shifted in (p + h, p - h):
@@ -125,14 +120,10 @@ def optimal_ridge(
     log = np.log(roots)
     ridge = float(np.exp(log.mean()))
     error = ridge * float(log.std(ddof=1) / np.sqrt(len(log))) if len(log) > 1 else np.inf
-    return OptimalRidge(
-        Estimate(ridge, error), solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None), outcome
-    )
+    return OptimalRidge(Estimate(ridge, error), solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None), outcome)
 
 
-def _optimum(
-    scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol
-) -> tuple[float, str]:
+def _optimum(scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol) -> tuple[float, str]:
     """Walk downhill in log λ by factors of two until the slope changes sign, then find its root there."""
     from scipy.optimize import brentq
 

@@ -216,7 +216,6 @@ def _solution(
     rho = scenario.law.rho
     overlaps = Overlaps(*map(np.asarray, _from(point.x, rho, structure.student.rank)))
     hats = Overlaps(*map(np.asarray, _conjugates(structure)(evaluator.values, point.x, point.moments)))
-    found = mechanism(overlaps, rho)
     deviations = _replicates(point) if trail.converged else np.full((2, len(point.change) + 2), np.inf)
     if trail.converged:
         moved = _pushed(point.x, rho, deviations[:, :-2] @ evaluator.basis, structure.student.rank)
@@ -225,6 +224,7 @@ def _solution(
     else:
         overlap_errors = Overlaps(*(np.full_like(part, np.inf) for part in overlaps))
         errors = np.full(2, np.inf)
+    found = mechanism(overlaps, rho, overlap_errors if trail.converged else None)
     outcome, reason = _outcome(label, found, trail, errors, point, evaluator, rtol)
     return Solution(
         scenario=scenario,

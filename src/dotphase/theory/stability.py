@@ -125,9 +125,7 @@ def replicon(at: Linearised) -> tuple[Estimate, float]:
     if not np.isfinite(pooled):
         raise ArithmeticError("the replicon is not finite at this fixed point")
     places = x + at.shifts @ at.evaluator.basis
-    own = np.array(
-        [_radius(at, place, alone) for place, alone in zip(places, np.eye(len(places)), strict=True)]
-    )
+    own = np.array([_radius(at, place, alone) for place, alone in zip(places, np.eye(len(places)), strict=True)])
     return Estimate(pooled, float(rule.error(own - pooled))), at.evaluator.several
 
 

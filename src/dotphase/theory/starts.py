@@ -29,11 +29,15 @@ def start(scenario: Scenario, name: str) -> Overlaps:
     return Overlaps(q, V, m, theta)
 
 
-def mechanism(overlaps: Overlaps, rho: np.ndarray) -> str:
-    """Which mechanism overlaps show: m ≠ 0 is positional, θ ≠ 0 semantic, both mixed, none uninformed."""
+def mechanism(overlaps: Overlaps, rho: np.ndarray, errors: Overlaps | None = None) -> str:
+    """Which mechanism overlaps show: m ≠ 0 is positional, θ ≠ 0 semantic, both mixed, none uninformed.
+
+    With their `errors` given, what is within three of them counts as zero.
+    """
+    noise_m, noise_theta = (0.0, 0.0) if errors is None else (3 * np.max(errors.m), 3 * np.max(errors.theta))
     q = max(float(np.abs(overlaps.q).max()), 1e-300)
-    positional = float(np.abs(overlaps.m).max()) > 1e-4 * np.sqrt(q)
-    semantic = float(np.abs(overlaps.theta).max()) > 1e-4 * np.sqrt(q * float(np.abs(rho).max()))
+    positional = float(np.abs(overlaps.m).max()) > max(1e-4 * np.sqrt(q), noise_m)
+    semantic = float(np.abs(overlaps.theta).max()) > max(1e-4 * np.sqrt(q * float(np.abs(rho).max())), noise_theta)
     return {(True, True): "mixed", (True, False): "positional", (False, True): "semantic"}.get(
         (positional, semantic), "uninformed"
     )

@@ -134,7 +134,7 @@ def _with_rivals(problem: Problem, rival_of) -> Problem:
 
 
 def _moments(structure: Structure, values, x, block: Block, z, inverse, rival_of, blur):
-    """Moments per replicate as a differentiable function of x: given minima take one Newton step, which moves with x."""
+    """Moments per replicate as a differentiable function of x: minima given take one Newton step, moving with x."""
     _, _, problem = fields(structure, values, x, block)
     both = _with_rivals(problem, rival_of)
     _, gradient = energy_gradient(structure.student, both, z)

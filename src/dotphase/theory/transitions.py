@@ -65,9 +65,7 @@ class Transition:
     seconds: float
 
 
-def phase(
-    scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional"), rule: Sobol | None = None
-) -> Phase:
+def phase(scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional"), rule: Sobol | None = None) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
     **Example**
@@ -141,9 +139,7 @@ class _Difference:
         found = self.solved(p, rule)
         bad = [s for s in found if s.outcome not in USABLE]
         if bad:
-            raise ArithmeticError(
-                f"{bad[0].branch} at {self.along} = {p:.6g}: {bad[0].outcome}: {bad[0].reason}"
-            )
+            raise ArithmeticError(f"{bad[0].branch} at {self.along} = {p:.6g}: {bad[0].outcome}: {bad[0].reason}")
         lines: list[Linearised] = [linearise(s, rule) for s in found]
         self.evaluations += sum(line.evaluator.evaluations for line in lines)
         value = self.of([line.point.observables for line in lines], found[0].scenario)
@@ -153,9 +149,7 @@ class _Difference:
 def _difference(scenario: Scenario, kind: str, along: str) -> _Difference:
     if kind == "train-loss":
         of = lambda seen, _: float(seen[0][1] - seen[1][1])
-        return _Difference(
-            scenario, along, ("semantic", "positional"), of, lambda seen: seen[0][:, 1] - seen[1][:, 1]
-        )
+        return _Difference(scenario, along, ("semantic", "positional"), of, lambda seen: seen[0][:, 1] - seen[1][:, 1])
     if kind == "linear":
         of = lambda seen, at: float(seen[0][0] - linear_baseline(at).test_error.value)
         return _Difference(scenario, along, ("semantic",), of, lambda seen: seen[0][:, 0])
@@ -209,12 +203,8 @@ def critical(
     except ArithmeticError as error:
         nowhere = Estimate(np.nan, np.inf)
         seconds = time.perf_counter() - began
-        return Transition(
-            kind, along, nowhere, "absent", str(error), difference.evaluations, rule.count, seconds
-        )
-    outcome, reason = (
-        ("located", "") if location.error <= precision else ("imprecise", f"{budget} nodes were allowed")
-    )
+        return Transition(kind, along, nowhere, "absent", str(error), difference.evaluations, rule.count, seconds)
+    outcome, reason = ("located", "") if location.error <= precision else ("imprecise", f"{budget} nodes were allowed")
     seconds = time.perf_counter() - began
     return Transition(kind, along, location, outcome, reason, difference.evaluations, rule.count, seconds)
 
@@ -225,9 +215,7 @@ def _grid(between: tuple[float, float], count: int) -> np.ndarray:
     return np.geomspace(high, low, count) if low > 0 else np.linspace(high, low, count)
 
 
-def _coarse(
-    difference: _Difference, points: np.ndarray, rule: Sobol, precision: float
-) -> tuple[float, float]:
+def _coarse(difference: _Difference, points: np.ndarray, rule: Sobol, precision: float) -> tuple[float, float]:
     """A root on few nodes and the slope there: first change of sign along `points`, then Brent's method."""
     from scipy.optimize import brentq
 
