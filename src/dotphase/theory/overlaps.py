@@ -43,11 +43,6 @@ class Factors(NamedTuple):
 FLOOR = 1e-28
 
 
-def size(length: int, r_s: int, r_t: int) -> int:
-    """How many coordinates there are."""
-    return length * (r_s * (r_s + 1) + r_s + r_s * r_t)
-
-
 def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
     """Coordinates x, (size,), of overlaps; NaN if q, V or ρ − θᵀq⁻¹θ is not positive."""
     # A student that learns nothing has q = 0: the floor keeps its logarithm finite.

@@ -216,8 +216,8 @@ def _solution(
     rho = scenario.law.rho
     overlaps = Overlaps(*map(np.asarray, _from(point.x, rho, structure.student.rank)))
     hats = Overlaps(*map(np.asarray, _conjugates(structure)(evaluator.values, point.x, point.moments)))
-    deviations = _replicates(point) if trail.converged else np.full((2, len(point.change) + 2), np.inf)
     if trail.converged:
+        deviations = _replicates(point)
         moved = _pushed(point.x, rho, deviations[:, :-2] @ evaluator.basis, structure.student.rank)
         overlap_errors = Overlaps(*(rule.error(np.asarray(part)) for part in moved))
         errors = rule.error(deviations[:, -2:])
