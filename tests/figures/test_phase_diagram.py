@@ -4,66 +4,68 @@ import json
 
 import numpy as np
 import pytest
-import xarray
 from typer.testing import CliRunner
 
 import dotphase
 from dotphase.cli.app import app
 from dotphase.figures.phase_diagram import draw_phase_diagram
-from dotphase.gaussian import Sobol
-from dotphase.theory.phase_diagram import phase_diagram
+from dotphase.sweeps import open_sweep, run_sweep
+from dotphase.sweeps.phase_diagram import phase_diagram_study
 
-RULE = Sobol(2**11)
+ALPHAS, OMEGAS, NODES = [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], 2**11
 
 
 @pytest.fixture(scope="module")
-def diagram():
-    return phase_diagram(dotphase.paper(), [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], rule=RULE, workers=2)
+def diagram(tmp_path_factory):
+    study = phase_diagram_study(dotphase.paper(), ALPHAS, OMEGAS, NODES)
+    return run_sweep(study, tmp_path_factory.mktemp("diagram") / "diagram.zarr", workers=2).load()
 
 
 def test_every_point_is_there(diagram):
-    assert diagram["outcome"].shape == (2, 2, 4)
-    assert set(diagram["outcome"].values.ravel()) <= set(dotphase.theory.OUTCOMES)
-    assert np.isfinite(diagram["train_loss"].values).all()
-    bad = diagram["outcome"].values != "converged"
-    assert (diagram["reason"].values[bad] != "").all()
+    outcomes = diagram["theory_outcome"]
+    assert outcomes.sizes == {"omega": 2, "alpha": 4, "branch": 2}
+    assert set(outcomes.values.ravel()) <= set(dotphase.theory.OUTCOMES)
+    assert np.isfinite(diagram["theory_train_loss"].values).all()
+    bad = outcomes.values != "converged"
+    assert (diagram["theory_reason"].values[bad] != "").all()
 
 
 def test_winners_are_on_their_sides(diagram):
-    assert diagram["winner"].sel(mixing=0.1, sample_ratio=1.8).item() == "semantic"
-    assert diagram["winner"].sel(mixing=0.4, sample_ratio=1.0).item() == "positional"
+    assert diagram["theory_winner"].sel(omega=0.1, alpha=1.8).item() == "semantic"
+    assert diagram["theory_winner"].sel(omega=0.4, alpha=1.0).item() == "positional"
 
 
 def test_lines_lie_where_the_margin_changes_sign(diagram):
-    at = float(diagram["alpha_c"].sel(line_mixing=0.1))
-    margins = diagram["margin"].sel(mixing=0.1)
-    assert float(margins.sel(sample_ratio=1.8)) < 0
-    assert 0.6 <= at <= 1.0
-    assert np.isfinite(diagram["alpha_c_error"].sel(line_mixing=0.1))
+    line = diagram.sel(transition="train-loss", lines_omega=0.1)
+    margins = diagram["theory_margin"].sel(omega=0.1)
+    assert float(margins.sel(alpha=1.8)) < 0
+    assert 0.6 <= float(line["lines_location"]) <= 1.0
+    assert np.isfinite(line["lines_location_error"])
 
 
-def test_the_number_of_threads_changes_nothing(diagram):
-    alone = phase_diagram(dotphase.paper(), [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], rule=RULE, workers=1, lines=False)
-    for name in ("train_loss", "test_error", "margin_error"):
-        np.testing.assert_array_equal(alone[name].values, diagram[name].values)
+def test_the_number_of_threads_changes_nothing(diagram, tmp_path):
+    study = phase_diagram_study(dotphase.paper(), ALPHAS, OMEGAS, NODES, lines=False)
+    alone = run_sweep(study, tmp_path / "alone.zarr", workers=1)
+    for name in alone.data_vars:
+        if not name.endswith("seconds"):
+            np.testing.assert_array_equal(alone[name].values, diagram[name].values)
 
 
-def test_it_is_drawn_and_written(diagram, tmp_path):
-    diagram.to_netcdf(tmp_path / "diagram.nc", engine="scipy")
-    with xarray.open_dataset(tmp_path / "diagram.nc", engine="scipy") as again:
-        assert (again["winner"].values == diagram["winner"].values).all()
-        assert "mixing" in again.attrs["scenario"]
-        draw_phase_diagram(again.load(), tmp_path / "diagram.png")
+def test_it_is_drawn(diagram, tmp_path):
+    draw_phase_diagram(diagram, tmp_path / "diagram.png")
     assert (tmp_path / "diagram.png").stat().st_size > 10_000
 
 
-def test_phase_diagram_command(tmp_path):
+def test_phase_diagram_command_goes_on_with_what_is_there(tmp_path):
     grid = ["--alphas", "1:2:2", "--omegas", "0.3:0.3:1", "--nodes", "2048"]
-    ran = CliRunner().invoke(app, ["phase-diagram", *grid, "--out", str(tmp_path)])
+    command = ["phase-diagram", *grid, "--out", str(tmp_path)]
+    ran = CliRunner().invoke(app, command)
     assert ran.exit_code == 0, ran.output
-    assert (tmp_path / "phase-diagram.nc").exists()
     assert (tmp_path / "phase-diagram.png").exists()
     assert "4 solves" in ran.output
+    seconds = open_sweep(tmp_path / "phase-diagram.zarr")["theory_seconds"].values
+    assert CliRunner().invoke(app, command).exit_code == 0
+    np.testing.assert_array_equal(open_sweep(tmp_path / "phase-diagram.zarr")["theory_seconds"].values, seconds)
 
 
 def test_transition_command():

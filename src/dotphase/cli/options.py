@@ -60,8 +60,8 @@ def one_line_errors() -> Iterator[None]:
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on the error stream, with the rate and the time left; yields `progress(done, total)`."""
+def progress_bar(title: str) -> Iterator[Callable[..., None]]:
+    """A bar on the error stream, with the rate and the time left; yields `progress(done, total, failed=0)`."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -76,9 +76,16 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
         TextColumn(title),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task(title, total=None, told="")
+
+        def progress(done: int, total: int, failed: int = 0) -> None:
+            speed = bar.tasks[0].speed
+            told = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (speed is not None)
+            bar.update(task, completed=done + failed, total=total, told=", ".join(told))
+
+        yield progress

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def phase_diagram(
-    out: Annotated[Path, typer.Option("--out", help="Directory for the dataset and the picture.")],
+    out: Annotated[Path, typer.Option("--out", help="Directory for the store and the picture.")],
     alphas: Annotated[str, typer.Option("--alphas", help="Sample ratios α, first:last:count.")] = "0.1:2:25",
     omegas: Annotated[str, typer.Option("--omegas", help="Mixings ω, first:last:count.")] = "0.02:0.5:25",
     sigma: Sigma = None,
@@ -25,22 +26,26 @@ def phase_diagram(
     nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2**13,
     workers: Annotated[int | None, typer.Option("--workers", help="Threads. [default: one per core]")] = None,
 ) -> None:
-    """Both branches over a grid in (α, ω): a dataset with every point, and a picture of who wins."""
+    """Both branches over a grid in (α, ω): a store with every point, and a picture of who wins.
+
+    The same command goes on where it was interrupted.
+    """
     with one_line_errors():
         grids = _grid("--alphas", alphas), _grid("--omegas", omegas)
         from dotphase.figures.phase_diagram import draw_phase_diagram
-        from dotphase.gaussian import Sobol
-        from dotphase.theory.phase_diagram import phase_diagram as compute
+        from dotphase.sweeps import run_sweep
+        from dotphase.sweeps.phase_diagram import phase_diagram_study
+        from dotphase.threads import available_cores
 
-        base = scenario_from(scenario, None, None, sigma, ridge, positional)
-        base.vary(alpha=grids[0][0], omega=grids[1][0]).vary(alpha=grids[0][-1], omega=grids[1][-1])
-        out.mkdir(parents=True, exist_ok=True)
+        began, began_cpu = time.perf_counter(), time.process_time()
+        study = phase_diagram_study(scenario_from(scenario, None, None, sigma, ridge, positional), *grids, nodes=nodes)
+        store, picture = out / "phase-diagram.zarr", out / "phase-diagram.png"
         with progress_bar("phase diagram") as progress:
-            dataset = compute(base, *grids, rule=Sobol(nodes), workers=workers, progress=progress)
-        dataset.to_netcdf(out / "phase-diagram.nc", engine="scipy")
-        draw_phase_diagram(dataset, out / "phase-diagram.png")
+            dataset = run_sweep(study, store, workers=workers or available_cores(), progress=progress).load()
+        draw_phase_diagram(dataset, picture)
         _summarise(dataset)
-        typer.echo(f"{out / 'phase-diagram.nc'}\n{out / 'phase-diagram.png'}")
+        spent, cpu = time.perf_counter() - began, time.process_time() - began_cpu
+        typer.echo(f"{spent:.1f} s ({cpu:.0f} s of processor time)\n{store}\n{picture}")
 
 
 def transition(
@@ -103,12 +108,10 @@ def _grid(option: str, text: str) -> list[float]:
 def _summarise(dataset: xarray.Dataset) -> None:
     import numpy as np
 
-    outcomes, winners = dataset["outcome"].values, dataset["winner"].values
-    size, cpu = outcomes.size, dataset.attrs["cpu_seconds"]
-    seconds = dataset.attrs["seconds"]
-    typer.echo(f"{size} solves in {seconds:.1f} s ({size / seconds:.1f} per second; {cpu:.0f} s of processor time)")
-    for branch, row in zip(dataset["branch"].values, outcomes, strict=True):
-        counts = {word: int((row == word).sum()) for word in dict.fromkeys(row.ravel().tolist())}
-        typer.echo(f"{branch}: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    outcomes, winners = dataset["theory_outcome"], dataset["theory_winner"].values
+    typer.echo(f"{outcomes.size} solves")
+    for branch in dataset["branch"].values:
+        words, counts = np.unique(outcomes.sel(branch=branch).values.astype(str), return_counts=True)
+        typer.echo(f"{branch}: " + ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True)))
     kinds, counts = np.unique(winners.astype(str), return_counts=True)
     typer.echo("winner: " + ", ".join(f"{count} {kind}" for kind, count in zip(kinds, counts, strict=True)))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
-    """Draw what `dotphase.theory.phase_diagram` computed and save it at `path`.
+    """Draw the dataset of a `dotphase.sweeps.phase_diagram` study and save it at `path`.
 
     Colour is ε_t(semantic) − ε_t(positional): blue where the semantic branch is lower. Lines are α_c and α_l
     with error bars. Points that are undecided, not converged or unstable, or at which one branch does not
@@ -26,19 +26,19 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
 
     with pyplot.rc_context(STYLE):
         figure, axis = pyplot.subplots(figsize=(7.6, 5.2), layout="constrained")
-        margin = dataset["margin"].transpose("sample_ratio", "mixing")
+        margin = dataset["theory_margin"].transpose("alpha", "omega")
         known = np.abs(margin.values[np.isfinite(margin.values)])
         largest = float(known.max()) if known.size and known.max() > 0 else 1.0
         norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
-        x, y = dataset["mixing"].values, dataset["sample_ratio"].values
+        x, y = dataset["omega"].values, dataset["alpha"].values
         image = axis.pcolormesh(x, y, margin.values, cmap=diverging(), norm=norm, shading="nearest")
         bar = figure.colorbar(image, ax=axis, pad=0.02, ticks=_ticks(largest))
         bar.ax.yaxis.set_major_formatter(lambda value, _: f"{1e3 * value:+.2g}" if value else "0")
         bar.ax.minorticks_off()
         bar.set_label(r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional), in $10^{-3}$")
         _mark(axis, dataset)
-        _draw_line(axis, dataset, "alpha_c", "-", r"$\alpha_c$: training losses cross")
-        _draw_line(axis, dataset, "alpha_l", "--", r"$\alpha_l$: semantic beats the linear baseline")
+        _draw_line(axis, dataset, "train-loss", "-", r"$\alpha_c$: training losses cross")
+        _draw_line(axis, dataset, "linear", "--", r"$\alpha_l$: semantic beats the linear baseline")
         axis.set(xlabel=r"mixing $\omega$ of the teacher", ylabel=r"samples per dimension $\alpha$")
         axis.set(xlim=_edges(x), ylim=_edges(y))
         handles, labels = axis.get_legend_handles_labels()
@@ -63,9 +63,10 @@ def _edges(places: np.ndarray) -> tuple[float, float]:
 
 
 def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, label: str) -> None:
-    if name not in dataset:
+    if "lines_location" not in dataset:
         return
-    x, y, error = dataset["line_mixing"].values, dataset[name].values, dataset[f"{name}_error"].values
+    line = dataset.sel(transition=name)
+    x, y, error = line["lines_omega"].values, line["lines_location"].values, line["lines_location_error"].values
     found = np.isfinite(y) & np.isfinite(error)
     if found.any():
         colour = "#111111"
@@ -74,12 +75,12 @@ def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, labe
 
 def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
     """A sign for every point that is not simply decided; what a sign means is in the legend, if it occurs."""
-    outcome, grey = dataset["outcome"], COLOURS["neutral"]
+    outcome, grey = dataset["theory_outcome"], COLOURS["neutral"]
     hollow = {"facecolors": "none", "edgecolors": grey}
     marks: list[tuple[str, np.ndarray, dict[str, Any]]] = [
         (
             "undecided (within two errors)",
-            _where(dataset["winner"] == "undecided"),
+            _where(dataset["theory_winner"] == "undecided"),
             {"marker": "o", **hollow},
         ),
         ("not converged", _where((outcome == "stalled").any("branch")), {"marker": "x", "color": grey}),
@@ -88,18 +89,18 @@ def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
     for branch, sign in (("semantic", "_"), ("positional", "|")):
         gone = _where((outcome == "collapsed").sel(branch=branch))
         marks.append((f"no {branch} branch", gone, {"marker": sign, "color": COLOURS[branch], "alpha": 0.6}))
-    x, y = np.meshgrid(dataset["mixing"].values, dataset["sample_ratio"].values)
+    x, y = np.meshgrid(dataset["omega"].values, dataset["alpha"].values)
     for label, where, look in marks:
         if where.any():
             axis.scatter(x[where], y[where], s=26, linewidths=1.1, label=label, **look)
 
 
 def _where(mask: xarray.DataArray) -> np.ndarray:
-    return mask.transpose("sample_ratio", "mixing").values.astype(bool)
+    return mask.transpose("alpha", "omega").values.astype(bool)
 
 
 def _unstable(dataset: xarray.Dataset) -> xarray.DataArray:
     """Whether the replicon of the branch of lower training loss is above one by more than two errors."""
-    above = dataset["replicon"] - 2 * dataset["replicon_error"] > 1
+    above = dataset["theory_replicon"] - 2 * dataset["theory_replicon_error"] > 1
     semantic, positional = above.sel(branch="semantic"), above.sel(branch="positional")
-    return (semantic & (dataset["margin"] < 0)) | (positional & (dataset["margin"] >= 0))
+    return (semantic & (dataset["theory_margin"] < 0)) | (positional & (dataset["theory_margin"] >= 0))

@@ -34,7 +34,11 @@ def write_scenario(scenario: Scenario, path: str | Path) -> None:
 
 def scenario_from_toml(text: str) -> Scenario:
     """The scenario a TOML text describes."""
-    document = tomllib.loads(text)
+    return scenario_from_tables(tomllib.loads(text))
+
+
+def scenario_from_tables(document: dict[str, Any]) -> Scenario:
+    """The scenario that the tables of a scenario file describe."""
     _known("", document, FIELDS)
     for name in ("sample_ratio", "ridge", "teacher", "student", "tokens"):
         if name not in document:

@@ -1,0 +1,75 @@
+"""Axes: the values a study goes through, evenly spaced, evenly in proportion, or listed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ..scenario.scenario import ALIASES, Scenario
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class Linspace(BaseModel):
+    """`{ linspace = [first, last, count] }`: evenly spaced, both ends included."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    linspace: tuple[float, float, Count]
+
+    def values(self) -> np.ndarray:
+        return np.linspace(*self.linspace)
+
+
+class Logspace(BaseModel):
+    """`{ logspace = [first, last, count] }`: evenly in proportion, between positive end values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    logspace: tuple[float, float, Count]
+
+    @model_validator(mode="after")
+    def _positive(self) -> Logspace:
+        if min(self.logspace[:2]) <= 0:
+            raise ValueError(f"both ends must be positive, got {self.logspace[:2]}")
+        return self
+
+    def values(self) -> np.ndarray:
+        return np.geomspace(*self.logspace)
+
+
+Listed = Annotated[tuple[int | float | str, ...], Field(min_length=1)]
+Axis = Linspace | Logspace | Listed
+
+
+def values_of(name: str, axis: Axis) -> np.ndarray:
+    """The values of an axis; a `ValueError` speaks of its `name` if one is not finite or occurs twice."""
+    values = np.array(axis) if isinstance(axis, tuple) else axis.values()
+    if values.dtype.kind in "if":
+        values = values if values.dtype.kind == "i" else values.astype(float)
+        if not np.isfinite(values).all():
+            raise ValueError(f"axes.{name}: every value must be finite")
+    elif isinstance(axis, tuple) and not all(isinstance(entry, str) for entry in axis):
+        raise ValueError(f"axes.{name}: expected numbers only or words only, got {list(axis)}")
+    if len(np.unique(values)) < len(values):
+        raise ValueError(f"axes.{name}: a value occurs twice")
+    return values
+
+
+def is_number_of(scenario: Scenario, name: str) -> bool:
+    """Whether `name` is a number that `scenario.vary` can change; else it is a setting of a computation (`d`, say)."""
+    try:
+        scenario.value_of(name)
+    except ValueError:
+        return False
+    return True
+
+
+def same_axis(one: str, two: str) -> bool:
+    """Whether two names mean one parameter: alpha and sample_ratio do."""
+    return ALIASES.get(one, one) == ALIASES.get(two, two)
+
+
+def plain(value: Any) -> Any:
+    """A coordinate as a plain Python number or word."""
+    return value.item() if isinstance(value, np.generic) else value

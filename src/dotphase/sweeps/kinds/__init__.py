@@ -1,0 +1,1 @@
+"""The kinds of computation, one per file."""

@@ -1,0 +1,122 @@
+"""`kind = "theory"`: branches of the theory as d → ∞."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from ...scenario.scenario import Scenario
+from ..kind import Kind, Point, Variable
+
+if TYPE_CHECKING:
+    from ...theory.rows import Found
+
+NUMBERS = (
+    *("test_error", "test_error_error", "train_loss", "train_loss_error", "q", "V", "m", "theta"),
+    *("several_minima", "residual", "evaluations", "nodes", "seconds"),
+)
+WORDS = ("outcome", "reason", "mechanism")
+
+
+class Theory(Kind):
+    """Fixed points of the theory, per branch; q, V, m, theta are the largest modulus over tokens and components.
+
+    - `branches`: the starts.
+    - `nodes`: of the Gaussian average; `rtol`: refine them until test error and training loss are this precise, up to
+      `budget` nodes; `seed`: which scrambles.
+    - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
+    - `stability`: also the replicon.
+    - `batch`: points in a unit of work, without `follow`.
+
+    With both a semantic and a positional branch, `margin` = ε_t(semantic) − ε_t(positional) with its error, and
+    `winner`: the mechanism of lower training loss, "undecided" within two errors, "unknown" where a solve stalled.
+    """
+
+    place: ClassVar[str] = "threads"
+    growing: ClassVar[tuple[str, ...]] = ("branches",)
+
+    kind: Literal["theory"] = "theory"
+    branches: tuple[Literal["semantic", "positional", "uninformed"], ...] = ("semantic", "positional")
+    nodes: int = Field(2**13, ge=64)
+    rtol: float | None = Field(None, gt=0)
+    budget: int = Field(2**17, ge=64)
+    seed: int = Field(0, ge=0)
+    follow: str | None = None
+    stability: bool = False
+    batch: int = Field(8, ge=1)
+
+    @model_validator(mode="after")
+    def _one_precision(self) -> Theory:
+        if self.follow is not None and self.rtol is not None:
+            raise ValueError("rtol: a branch that is followed has the same nodes everywhere: give `nodes` instead")
+        return self
+
+    def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
+        if self.follow is not None and self.follow not in self.depends_on(axes, scenario):
+            raise ValueError(f"follow: {self.follow!r} is not an axis of the study")
+        if not self.branches:
+            raise ValueError("branches: at least one is needed")
+
+    def coordinates(self) -> dict[str, Sequence[Any]]:
+        return {"branch": self.branches}
+
+    def variables(self) -> dict[str, Variable]:
+        stable = ("replicon", "replicon_error") if self.stability else ()
+        found = {name: Variable(("branch",)) for name in (*NUMBERS, *stable)}
+        found |= {name: Variable(("branch",), "str") for name in WORDS}
+        if self._compares:
+            found |= {"margin": Variable(), "margin_error": Variable(), "winner": Variable((), "str")}
+        return found
+
+    @property
+    def _compares(self) -> bool:
+        return {"semantic", "positional"} <= set(self.branches)
+
+    def unit(self, axes: Sequence[str]) -> dict[str, int | None]:
+        if self.follow is not None:
+            return {self.follow: None}
+        return {axes[-1]: self.batch} if axes else {}
+
+    def compute(self, points: Sequence[Point]) -> dict[str, Any]:
+        from ...gaussian import Sobol
+        from ...theory.rows import compared
+
+        rule = Sobol(self.nodes, seed=self.seed)
+        row = self._solved([point.scenario for point in points], rule, points)
+        entries = [[self._entries(found) for found in several] for several in row]
+        arrays = {name: [[entry[name] for entry in several] for several in entries] for name in entries[0][0]}
+        if self._compares:
+            pair = [self.branches.index("semantic"), self.branches.index("positional")]
+            against = [compared(several[pair[0]], several[pair[1]], rule) for several in row]
+            columns = zip(*against, strict=True)
+            arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, columns), strict=True))
+        return arrays
+
+    def _solved(self, places: list[Scenario], rule: Any, points: Sequence[Point]) -> list[list[Found]]:
+        from ...theory.rows import solve_afresh, solve_row
+
+        if self.follow is None:
+            options = {"rtol": self.rtol, "budget": self.budget}
+            return [[solve_afresh(place, branch, rule, **options) for branch in self.branches] for place in places]
+        order = np.argsort([point.values[self.follow] for point in points], kind="stable")
+        row = solve_row([places[k] for k in order], self.branches, rule)
+        return [row[k] for k in np.argsort(order)]
+
+    def _entries(self, found: Found) -> dict[str, Any]:
+        from ...theory.rows import replicon_of
+
+        solution = found.solution
+        entries = {name: float(np.abs(part).max()) for name, part in solution.overlaps._asdict().items()}
+        for name in ("test_error", "train_loss"):
+            estimate = getattr(solution, name)
+            entries |= {name: float(estimate.value), f"{name}_error": float(estimate.error)}
+        for name in ("residual", "evaluations", "nodes", "seconds", *WORDS):
+            entries[name] = getattr(solution, name)
+        entries["several_minima"] = solution.prox_disagreement
+        if self.stability:
+            radius, entries["several_minima"] = replicon_of(found)
+            entries |= {"replicon": float(radius.value), "replicon_error": float(radius.error)}
+        return entries

@@ -1,0 +1,69 @@
+"""One unit of work, from its number to arrays, wherever it is done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .kind import Variable
+from .plan import Known, Plan
+
+
+class Result(NamedTuple):
+    """A unit's arrays, each in the shape of its box; or, if it `failed`, arrays that say so."""
+
+    label: str
+    unit: int
+    arrays: dict[str, np.ndarray]
+    failed: bool
+    seconds: float
+
+
+def compute_unit(plan: Plan, unit: int, known: Sequence[Known] | None = None) -> Result:
+    """Compute a unit. An exception is caught, and becomes the outcome "failed" with its text as the reason."""
+    began = time.perf_counter()
+    try:
+        found = plan.kind.compute(plan.places(unit, known))
+        seconds = time.perf_counter() - began
+        common = {"outcome": "done", "reason": "", "seconds": seconds}
+        arrays = {name: _shaped(plan, unit, name, found, common) for name in plan.variables}
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return failure(plan, unit, reason, time.perf_counter() - began)
+    return Result(plan.label, unit, arrays, False, seconds)
+
+
+def failure(plan: Plan, unit: int, reason: str, seconds: float) -> Result:
+    """The arrays of a unit that gave no answer."""
+    words = {"outcome": "failed", "reason": reason, "seconds": seconds}
+    arrays = {}
+    for name, variable in plan.variables.items():
+        fill = words.get(name, variable.fill)
+        arrays[name] = np.full(_shape(plan, unit, variable), fill, _dtype(variable))
+    return Result(plan.label, unit, arrays, True, seconds)
+
+
+def _shape(plan: Plan, unit: int, variable: Variable) -> tuple[int, ...]:
+    box = plan.box(unit)
+    return tuple(box[k].stop - box[k].start for k in plan.kept(variable))
+
+
+def _dtype(variable: Variable) -> Any:
+    return object if variable.dtype == "str" else variable.dtype
+
+
+def _shaped(plan: Plan, unit: int, name: str, found: Mapping[str, Any], common: Mapping[str, Any]) -> np.ndarray:
+    variable = plan.variables[name]
+    shape = _shape(plan, unit, variable)
+    if name not in found:
+        if name not in common:
+            raise KeyError(f"{plan.kind.kind} did not compute {name}")
+        return np.full(shape, common[name], _dtype(variable))
+    given = np.asarray(found[name], _dtype(variable))
+    expected = (int(np.prod(shape[: len(plan.axes)])), *shape[len(plan.axes) :])
+    if given.shape != expected:
+        raise ValueError(f"{plan.kind.kind}: {name} has shape {given.shape}, not {expected}")
+    return given.reshape(shape)

@@ -1,0 +1,39 @@
+"""`python -m dotphase.sweeps.worker FD`: a worker process, at the other end of the pipe with that descriptor."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from multiprocessing.connection import Connection
+
+
+def main(descriptor: int) -> None:
+    """Compute what comes through the pipe until it is closed."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    pipe = Connection(descriptor)
+    study, path = pipe.recv()
+    sys.path[:] = path  # a study may name modules that only this path finds
+    from .plan import plans_of
+    from .study import Study
+    from .work import compute_unit
+
+    plans = plans_of(Study.model_validate_json(study))
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(compute_unit(plans[job.label], job.unit, job.known))
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after the one that started it: nobody would write down what it finds."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,129 @@
+"""Rows: branches at the points of a line through the space of scenarios, each followed from one to the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..gaussian import Estimate, Sobol
+from ..precision import in_double
+from ..scenario.scenario import Scenario
+from ..scenario.symmetry import symmetries
+from .evaluator import Evaluator
+from .fixed_points import fixed_point
+from .linearised import Linearised, around, linearise
+from .nodes import stabiliser
+from .overlaps import to_coordinates
+from .solution import Solution, SolveError
+from .solve import Start, _solution, solve
+from .stability import replicon
+from .transitions import USABLE
+
+STRUGGLE = 40  # evaluations
+FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
+TOLERANCE = 1e-8  # on the undamped residual
+
+
+class Found(NamedTuple):
+    """A solution, the map around it if there is a fixed point, and the start that led there."""
+
+    solution: Solution
+    line: Linearised | None
+    start: Start
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it deserves more nodes: a solve that struggled has blurred the prox's jumps too much."""
+        return self.line is None or self.solution.outcome == "stalled" or self.solution.evaluations > STRUGGLE
+
+
+def solve_row(places: Sequence[Scenario], branches: Sequence[str], rule: Sobol) -> list[list[Found]]:
+    """Branches along a row of scenarios, in the order of `places`: per place the branches.
+
+    Each branch is followed away from where it is sure to exist: the semantic one from the last place (many samples),
+    the others from the first. A place at which one of them is doubtful is solved again on four times the nodes.
+    """
+    columns = []
+    for branch in branches:
+        forwards = branch != "semantic"
+        found = _followed(places if forwards else places[::-1], branch, rule)
+        columns.append(found if forwards else found[::-1])
+    row = []
+    for place, *several in zip(places, *columns, strict=True):
+        if any(found.doubtful for found in several):
+            finer = replace(rule, count=4 * rule.count)
+            several = [solve_afresh(place, found.start, finer) for found in several]
+        row.append(several)
+    return row
+
+
+def solve_afresh(scenario: Scenario, start: Start, rule: Sobol, rtol: float | None = None, **options: Any) -> Found:
+    """A solve from a start, and the map around what it found."""
+    solution = solve(scenario, start, rule=rule, rtol=rtol, **options)
+    try:
+        return Found(solution, linearise(solution, replace(rule, count=solution.nodes)), start)
+    except SolveError:
+        return Found(solution, None, start)
+
+
+def _followed(places: Sequence[Scenario], branch: str, rule: Sobol) -> list[Found]:
+    """A branch from one place to the next: by Newton's steps, else along the flow, else from its start."""
+    found: list[Found] = []
+    last: Start = branch
+    for place in places:
+        near = _next_to(place, last, rule) if isinstance(last, Solution) else None
+        near = near or solve_afresh(place, last, rule)
+        if near.solution.outcome == "stalled" and isinstance(last, Solution):
+            near = solve_afresh(place, branch, rule)
+        if near.solution.outcome in USABLE:
+            last = near.solution
+        found.append(near)
+    return found
+
+
+@in_double
+def _next_to(scenario: Scenario, last: Solution, rule: Sobol) -> Found | None:
+    """The branch of a neighbour's solution, by Newton's steps alone; None if they do not stay on it."""
+    began, group = time.perf_counter(), symmetries(scenario)
+    kept = stabiliser(group, last.overlaps)
+    evaluator = Evaluator(scenario, rule, group, kept)
+    x = np.asarray(to_coordinates(last.overlaps, scenario.law.rho))
+    trail = fixed_point(evaluator, x, TOLERANCE, FEW_EVALUATIONS, newton=True)
+    if not trail.converged:
+        return None
+    spent = time.perf_counter() - began
+    solution = _solution(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
+    if solution.outcome != "converged" or solution.mechanism != last.mechanism:
+        return None
+    return Found(solution, around(solution, evaluator, trail.point, kept), last)
+
+
+def replicon_of(found: Found) -> tuple[Estimate, float]:
+    """The replicon and the share of samples with several minima; not a number where there is no fixed point."""
+    if found.line is None:
+        return Estimate(np.nan, np.inf), found.solution.prox_disagreement
+    return replicon(found.line)
+
+
+def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:
+    """ε_t(semantic) − ε_t(positional), its error, and the mechanism of lower training loss.
+
+    Both branches have the same nodes, and what their errors share cancels in the error of the difference. The winner is
+    "undecided" within two errors, and "unknown" where one of the two is no fixed point.
+    """
+    one, two = semantic.line, positional.line
+    margin = float(semantic.solution.train_loss.value - positional.solution.train_loss.value)
+    if one is None or two is None:
+        return margin, np.inf, "unknown"
+    same_nodes = semantic.solution.nodes == positional.solution.nodes
+    apart = one.deviations[:, 1] - two.deviations[:, 1]
+    errors = [float(found.solution.train_loss.error) for found in (semantic, positional)]
+    error = float(rule.error(apart)) if same_nodes else float(np.linalg.norm(errors))
+    kinds = semantic.solution.mechanism, positional.solution.mechanism
+    winner = kinds[0] if margin < 0 else kinds[1]
+    decided = abs(margin) > 2 * error or kinds[0] == kinds[1]
+    return margin, error, winner if decided else "undecided"
