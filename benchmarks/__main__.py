@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("theory", "finite", "counting")
+NAMES = ("theory", "finite", "counting", "sweeps")
 
 
 def main(chosen: list[str]) -> None:

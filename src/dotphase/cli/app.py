@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, finite, phases, theory
+from . import counting, finite, phases, sweeps, theory
 
 app = typer.Typer(
     help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
@@ -32,3 +32,5 @@ for command in (theory.solve, theory.baseline, theory.branches, finite.train, fi
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
 app.add_typer(counting.app, name="counting")
+app.add_typer(sweeps.app, name="sweep")
+app.command()(sweeps.export)

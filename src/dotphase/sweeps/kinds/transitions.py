@@ -75,18 +75,18 @@ class Transitions(Kind):
 
     def _locate(self, point: Point, name: str) -> Transition:
         from ...gaussian import Estimate, Sobol
-        from ...theory.transitions import Transition, critical
+        from ...theory.transitions import SCANNED, Transition, critical
 
-        between, scan = self.between, dict[str, Any]()
+        between, scan = self.between, SCANNED
         if self.near is not None and name != "spinodal":
             grid = point.known[self.near]
             bracket = _bracket(*self._differences(grid, name, point.scenario))
             if bracket is None:
                 nowhere = Estimate(np.nan, np.inf)
                 return Transition(name, self.along, nowhere, "absent", "no change of sign on the grid", 0, 0, 0.0)
-            between, scan = bracket, {"scan": 2}
+            between, scan = bracket, 2
         options: dict[str, Any] = {"precision": self.precision, "budget": self.budget, "rule": Sobol(self.nodes)}
-        return critical(point.scenario, name, self.along, between, **options, **scan)
+        return critical(point.scenario, name, self.along, between, scan=scan, **options)
 
     def _differences(self, grid: Mapping[str, Any], name: str, scenario: Scenario) -> tuple[np.ndarray, ...]:
         """The parameter on the grid, the difference that vanishes at the transition, and whether its branches exist."""

@@ -1,0 +1,109 @@
+"""Sweeps: two workers against one, what a unit costs beyond its work, and whether memory stays flat.
+
+python -m benchmarks.sweeps [throughput] [overhead] [memory]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from dotphase.sweeps import Kind, Variable, run_sweep
+from dotphase.sweeps.journal import Journal
+
+VARIABLES = 20  # as many as a theory has
+UNITS = 2000
+MANY = 10_000
+
+
+class Nothing(Kind):
+    """No work at all, with as many results as a theory has."""
+
+    kind: str = "benchmarks.sweeps:Nothing"
+
+    def variables(self) -> dict[str, Variable]:
+        return {f"number{k}": Variable() for k in range(VARIABLES - 4)} | {"word": Variable((), "str")}
+
+    def compute_point(self, point: Any) -> dict[str, Any]:
+        return {name: 1.0 for name in self.variables() if name != "word"} | {"word": "nothing"}
+
+
+def run(chosen: Sequence[str] = ()) -> None:
+    for name, measure in {"throughput": throughput, "overhead": overhead, "memory": memory}.items():
+        if not chosen or name in chosen:
+            print(measure(), flush=True)
+
+
+def throughput() -> str:
+    """Trainings with one worker and with two, in turns; starting the workers is part of the time."""
+    study = {
+        "axes": {"omega": [0.1, 0.2, 0.3, 0.4]},
+        "compute": {"experiment": {"kind": "training", "d": 1000, "seeds": 12, "batch": 2}},
+    }
+    walls, rates = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}
+    _in_folder(lambda path: run_sweep(study | {"axes": {"omega": [0.3]}}, path))  # compiles for this process
+    for workers in (1, 2, 2, 1):
+        wall, rate = _in_folder(lambda path, workers=workers: _timed(study, path, workers))
+        walls[workers] += wall
+        rates[workers] += rate / 2
+    return (
+        f"96 trainings, d = 1000: {walls[1] / 2:.1f} s with one worker, {walls[2] / 2:.1f} s with two, started and all: "
+        f"{walls[1] / walls[2]:.2f} times; once they run {rates[2] / rates[1]:.2f} times (promised 1.7)"
+    )
+
+
+def _timed(study: dict[str, Any], path: Path, workers: int) -> tuple[float, float]:
+    """Seconds in all, and units per second from the moment every worker has finished its first."""
+    began = perf_counter()
+    run_sweep(study, path, workers=workers)
+    times = [entry.time for entry in Journal(path / ".sweep" / "journal").entries()][workers - 1 : 1 - workers or None]
+    return perf_counter() - began, (len(times) - 1) / (times[-1] - times[0])
+
+
+def overhead() -> str:
+    """Units without work: all they cost is overhead."""
+    told = []
+    for workers in (1, 2):
+        _, rate = _in_folder(lambda path, workers=workers: _timed(_nothing(UNITS), path, workers))
+        told.append(f"{1e3 / rate:.2f} ms with {workers} worker{'s' * (workers > 1)}")
+    path = Path(tempfile.mkdtemp()) / "run.zarr"
+    run_sweep(_nothing(UNITS), path)
+    began = perf_counter()
+    run_sweep(_nothing(UNITS), path)
+    again = (perf_counter() - began) / UNITS
+    return f"overhead per unit of {VARIABLES} variables: {', '.join(told)} (promised 5); checked again when resumed: {1e3 * again:.2f} ms"
+
+
+def memory() -> str:
+    """Resident memory of the process that runs the sweep, after a thousand and after ten thousand units."""
+    seen: dict[int, float] = {}
+
+    def look(done: int, total: int, failed: int) -> None:
+        if done in (1000, MANY):
+            seen[done] = _resident()
+
+    _in_folder(lambda path: run_sweep(_nothing(MANY), path, progress=look))
+    return f"resident memory: {seen[1000]:.1f} MB after 1000 units, {seen[MANY]:.1f} MB after {MANY}"
+
+
+def _nothing(units: int) -> dict[str, Any]:
+    axes = {"alpha": {"linspace": [1.0, 2.0, units]}}
+    return {"axes": axes, "compute": {"nothing": {"kind": "benchmarks.sweeps:Nothing"}}}
+
+
+def _resident() -> float:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def _in_folder(work: Callable[[Path], Any]) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        return work(Path(folder) / "run.zarr")
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

@@ -1,0 +1,125 @@
+"""`dotphase sweep` and `dotphase export`: studies computed into a store, and taken out of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .options import Json, one_line_errors, progress_bar
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class _RunUnlessNamed(TyperGroup):
+    """`dotphase sweep STUDY.toml` is short for `dotphase sweep run STUDY.toml`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] != "--help":
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    help="Sweeps: `dotphase sweep STUDY.toml --out RUN.zarr` computes a study, or goes on where it stopped.",
+    no_args_is_help=True,
+    cls=_RunUnlessNamed,
+)
+
+
+@app.command()
+def run(
+    study: Annotated[Path, typer.Argument(help="The study, a TOML file.")],
+    out: Annotated[Path, typer.Option("--out", help="The store; one of the same study is gone on with.")],
+    workers: Annotated[int, typer.Option("--workers", help="Workers on this machine.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a running dask scheduler, tcp://…")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change the study: axes.alpha.linspace=[0.1,2,5]; repeatable.")
+    ] = None,
+) -> None:
+    """Compute a study into a store. The same command goes on after an interruption; finished points are kept."""
+    with one_line_errors():
+        from dotphase.sweeps import read_study, run_sweep
+
+        declared = read_study(study, changes or [])
+        with progress_bar(declared.name) as progress:
+            dataset = run_sweep(declared, out, workers=workers, scheduler=scheduler, progress=progress)
+        failed = _print_outcomes(dataset, list(declared.compute))
+        typer.echo(str(out))
+        if failed:
+            typer.echo("some points failed; the same command tries them again", err=True)
+            raise typer.Exit(1)
+
+
+@app.command()
+def status(
+    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    as_json: Json = False,
+) -> None:
+    """How far a sweep is."""
+    with one_line_errors():
+        from dotphase.sweeps.status import status as look
+
+        found = look(store)
+        if as_json:
+            typer.echo(json.dumps(found, indent=2))
+            return
+        typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
+        for label, counts in found["compute"].items():
+            typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
+        if found["rate"]:
+            left = found["seconds_left"]
+            typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
+
+
+@app.command()
+def schema() -> None:
+    """The JSON schema of study files, for editors."""
+    from dotphase.sweeps.study import study_schema
+
+    typer.echo(json.dumps(study_schema(), indent=2))
+
+
+def export(
+    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    form: Annotated[str, typer.Option("--format", help="csv, parquet or netcdf.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Folder. [default: where the store is]")] = None,
+) -> None:
+    """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
+    with one_line_errors():
+        from dotphase.sweeps.export import export as write
+
+        for file in write(store, form, out):
+            typer.echo(str(file))
+
+
+def _counts(counts: dict[str, Any]) -> str:
+    failed = f", {counts['failed']} failed" if counts["failed"] else ""
+    return f"{counts['done']} of {counts['total']} units done{failed}"
+
+
+def _time(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
+
+
+def _print_outcomes(dataset: xarray.Dataset, labels: list[str]) -> bool:
+    """How often each outcome occurs, and the first reason of a failure; whether there is one."""
+    import numpy as np
+
+    anything = False
+    for label in labels:
+        outcomes = dataset[f"{label}_outcome"].values
+        words, counts = np.unique(outcomes.astype(str), return_counts=True)
+        typer.echo(f"{label}: " + ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True)))
+        failed = outcomes == "failed"
+        if failed.any():
+            anything = True
+            typer.echo(f"{label}: {dataset[f'{label}_reason'].values[failed][0]}", err=True)
+    return anything
