@@ -9,7 +9,7 @@ them, and the tests do.
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from contextlib import suppress
 
 import google_crc32c
 import numpy as np
@@ -34,28 +34,33 @@ def _strings(array: np.ndarray) -> bytes:
     return len(texts).to_bytes(4, "little") + b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 
 
-def write(path: Path, content: bytes) -> None:
+def write(path: str, content: bytes) -> None:
     """Put a file in place: readers see all of it or nothing."""
-    temporary = path.with_name(f"{path.name}.partial")
+    temporary = f"{path}.partial"
     try:
         _fill(temporary, content)
         os.replace(temporary, path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            os.unlink(temporary)
         raise
 
 
-def _fill(path: Path, content: bytes) -> None:
+def _fill(path: str, content: bytes) -> None:
+    # Plain system calls: there are twenty small files to a unit, and Python's own take twice as long.
     try:
-        file = open(path, "wb")  # noqa: SIM115  (closed below)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
     except FileNotFoundError:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = open(path, "wb")  # noqa: SIM115
-    with file:
-        file.write(content)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    try:
+        while content:
+            content = content[os.write(descriptor, content) :]
+    finally:
+        os.close(descriptor)
 
 
-def intact(path: Path) -> bool:
+def intact(path: str) -> bool:
     """Whether a chunk is there and is what was written."""
     try:
         with open(path, "rb") as file:

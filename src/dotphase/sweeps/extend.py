@@ -90,7 +90,7 @@ def _take_over(store: Store, larger: Store) -> None:
             for unit in range(len(new)):
                 at = [where[box] for where, box in zip(places, new.box(unit), strict=True)]
                 if all((where >= 0).all() for where in at) and finished[np.ix_(*at)].all():
-                    taken = {n: arrays[n][np.ix_(*(at[k] for k in old.kept(v)))] for n, v in old.variables.items()}
+                    taken = {name: arrays[name][np.ix_(*(at[k] for k in kept))] for name, kept in old.kept.items()}
                     larger.write(label, unit, taken, False, 0.0)
 
 

@@ -90,7 +90,7 @@ class Kind(BaseModel):
     def compute(self, points: Sequence[Point]) -> dict[str, Any]:
         """Every quantity at every point of one unit: arrays whose first axis is the points'."""
         rows = [self.at_point(point).compute_point(point) for point in points]
-        return {name: np.array([row[name] for row in rows], _numpy(self.every_variable()[name])) for name in rows[0]}
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         """Every quantity at one point, for kinds whose points do not know of each other."""
@@ -105,10 +105,6 @@ class Kind(BaseModel):
         own = tuple(self.coordinates())
         common = {"outcome": Variable(own, "str"), "reason": Variable(own, "str"), "seconds": Variable(own)}
         return common | self.variables()
-
-
-def _numpy(variable: Variable) -> Any:
-    return object if variable.dtype == "str" else variable.dtype
 
 
 def kind_named(name: str) -> type[Kind]:

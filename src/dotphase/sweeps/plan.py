@@ -70,6 +70,7 @@ class Plan:
         return self.kind.every_variable()
 
     def tile(self, unit: int) -> tuple[int, ...]:
+        """Where a unit stands among the units, along each dimension."""
         return tuple(int(index) for index in np.unravel_index(unit, self.tiles)) if self.tiles else ()
 
     def box(self, unit: int) -> tuple[slice, ...]:
@@ -77,9 +78,11 @@ class Plan:
         spans = zip(self.tile(unit), self.reach, self.shape, strict=True)
         return tuple(slice(tile * reach, min((tile + 1) * reach, size)) for tile, reach, size in spans)
 
-    def kept(self, variable: Variable) -> tuple[int, ...]:
-        """Which of the dimensions a variable has, as positions in `dims`."""
-        return (*range(len(self.axes)), *(len(self.axes) + self.own.index(name) for name in variable.dims))
+    @cached_property
+    def kept(self) -> dict[str, tuple[int, ...]]:
+        """Which of the dimensions each variable has, as positions in `dims`."""
+        axes, place = range(len(self.axes)), {name: len(self.axes) + at for at, name in enumerate(self.own)}
+        return {name: (*axes, *(place[dim] for dim in v.dims)) for name, v in self.variables.items()}
 
     def places(self, unit: int, known: Sequence[Known] | None = None) -> list[Point]:
         """The points of a unit, the last axis running fastest, each with what is `known` there."""

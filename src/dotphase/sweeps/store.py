@@ -50,7 +50,7 @@ class Store:
             # Metadata of all arrays in one place is not in version 3's text yet, though zarr and xarray read it.
             warnings.filterwarnings("ignore", message="Consolidated metadata")
             _create_arrays(study, new)
-        chunks.write(new / ".sweep" / "study.json", study.model_dump_json(indent=2).encode())
+        chunks.write(f"{new}/.sweep/study.json", study.model_dump_json(indent=2).encode())
         if path.exists():
             path.rmdir()  # an empty folder; anything else was refused
         os.rename(new, path)
@@ -71,22 +71,17 @@ class Store:
         """Put a unit's arrays (as `work.compute_unit` gives them) in place, then enter it in the journal."""
         plan = self.plans[label]
         for name, path in self._files(plan, unit).items():
-            variable = plan.variables[name]
-            chunks.write(
-                path, chunks.encode(variable, _padded(plan, variable, unit, arrays[name], fill_of(name, variable)))
-            )
+            chunks.write(path, chunks.encode(plan.variables[name], _padded(plan, name, arrays[name])))
         self.journal.append(label, unit, FAILED if failed else DONE, seconds)
 
     def close(self) -> None:
         self.journal.close()
 
-    def _files(self, plan: Plan, unit: int) -> dict[str, Path]:
-        tile = plan.tile(unit)
-        found = {}
-        for name, variable in plan.variables.items():
-            index = [str(tile[position]) for position in plan.kept(variable)]
-            found[name] = self.path.joinpath(f"{plan.label}_{name}", "c", *index)
-        return found
+    def _files(self, plan: Plan, unit: int) -> dict[str, str]:
+        """The chunk of each variable."""
+        tile = [str(index) for index in plan.tile(unit)]
+        start = f"{self.path}/{plan.label}"
+        return {name: "/".join([f"{start}_{name}/c", *(tile[k] for k in kept)]) for name, kept in plan.kept.items()}
 
 
 def open_sweep(path: str | Path) -> xarray.Dataset:
@@ -135,7 +130,7 @@ def _create_arrays(study: Study, path: Path) -> None:
 
     group = zarr.open_group(path, mode="a", zarr_format=3)
     group.attrs.update(provenance(study))
-    for label, plan in plans_of(study).items():
+    for plan in plans_of(study).values():
         for dim, values in zip(plan.dims, plan.coordinates, strict=True):
             if dim not in group:
                 words = values.dtype.kind in "OU"
@@ -143,16 +138,16 @@ def _create_arrays(study: Study, path: Path) -> None:
                                            chunks=values.shape, compressors=None, dimension_names=(dim,))  # fmt: skip
                 array[:] = values.astype(object) if words else values
         for name, variable in plan.variables.items():
-            _create_array(group, plan, f"{label}_{name}", variable, fill_of(name, variable))
+            _create_array(group, plan, name, fill_of(name, variable))
     zarr.consolidate_metadata(path)
 
 
-def _create_array(group: Any, plan: Plan, name: str, variable: Variable, fill: Any) -> None:
+def _create_array(group: Any, plan: Plan, name: str, fill: Any) -> None:
     from zarr.codecs import Crc32cCodec
 
-    kept = plan.kept(variable)
+    variable, kept = plan.variables[name], plan.kept[name]
     group.create_array(
-        name,
+        f"{plan.label}_{name}",
         shape=tuple(plan.shape[k] for k in kept),
         chunks=tuple(plan.reach[k] for k in kept),
         dtype="string" if variable.dtype == "str" else variable.dtype,
@@ -162,12 +157,12 @@ def _create_array(group: Any, plan: Plan, name: str, variable: Variable, fill: A
     )
 
 
-def _padded(plan: Plan, variable: Variable, unit: int, array: np.ndarray, fill: Any) -> np.ndarray:
+def _padded(plan: Plan, name: str, array: np.ndarray) -> np.ndarray:
     """A unit's entries filled up to a whole chunk, which is what Zarr has at the borders."""
-    kept = plan.kept(variable)
-    whole = tuple(plan.reach[k] for k in kept)
-    if np.shape(array) == whole:
-        return np.asarray(array)
-    padded = np.full(whole, fill, object if variable.dtype == "str" else variable.dtype)
-    padded[tuple(slice(size) for size in np.shape(array))] = array
+    variable = plan.variables[name]
+    whole = tuple(plan.reach[k] for k in plan.kept[name])
+    if array.shape == whole:
+        return array
+    padded = np.full(whole, fill_of(name, variable), object if variable.dtype == "str" else variable.dtype)
+    padded[tuple(slice(size) for size in array.shape)] = array
     return padded

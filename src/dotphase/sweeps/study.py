@@ -106,7 +106,7 @@ def _check_axis(study: Study, name: str) -> None:
         if not any(name in type(kind).model_fields for kind in study.compute.values()):
             raise ValueError(f"axes.{name}: neither a number of the scenario nor a parameter of a computation")
         return
-    for value in values:
+    for value in {plain(values.min()), plain(values.max())}:  # what a number may be is an interval
         try:
             study.base.vary(**{name: value})
         except (ValueError, TypeError) as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,8 +29,7 @@ def compute_unit(plan: Plan, unit: int, known: Sequence[Known] | None = None) ->
     try:
         found = plan.kind.compute(plan.places(unit, known))
         seconds = time.perf_counter() - began
-        common = {"outcome": "done", "reason": "", "seconds": seconds}
-        arrays = {name: _shaped(plan, unit, name, found, common) for name in plan.variables}
+        arrays = _shaped(plan, unit, found, {"outcome": "done", "reason": "", "seconds": seconds})
     except Exception as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         return failure(plan, unit, reason, time.perf_counter() - began)
@@ -39,31 +39,33 @@ def compute_unit(plan: Plan, unit: int, known: Sequence[Known] | None = None) ->
 def failure(plan: Plan, unit: int, reason: str, seconds: float) -> Result:
     """The arrays of a unit that gave no answer."""
     words = {"outcome": "failed", "reason": reason, "seconds": seconds}
-    arrays = {}
+    box, arrays = plan.box(unit), {}
     for name, variable in plan.variables.items():
-        fill = words.get(name, variable.fill)
-        arrays[name] = np.full(_shape(plan, unit, variable), fill, _dtype(variable))
+        arrays[name] = np.full(_shape(plan, box, name), words.get(name, variable.fill), _dtype(variable))
     return Result(plan.label, unit, arrays, True, seconds)
 
 
-def _shape(plan: Plan, unit: int, variable: Variable) -> tuple[int, ...]:
-    box = plan.box(unit)
-    return tuple(box[k].stop - box[k].start for k in plan.kept(variable))
+def _shape(plan: Plan, box: tuple[slice, ...], name: str) -> tuple[int, ...]:
+    return tuple(box[k].stop - box[k].start for k in plan.kept[name])
 
 
 def _dtype(variable: Variable) -> Any:
     return object if variable.dtype == "str" else variable.dtype
 
 
-def _shaped(plan: Plan, unit: int, name: str, found: Mapping[str, Any], common: Mapping[str, Any]) -> np.ndarray:
-    variable = plan.variables[name]
-    shape = _shape(plan, unit, variable)
-    if name not in found:
-        if name not in common:
+def _shaped(plan: Plan, unit: int, found: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """What a kind has found, each quantity in the shape of the unit's box."""
+    box, count, arrays = plan.box(unit), len(plan.axes), {}
+    for name, variable in plan.variables.items():
+        shape = _shape(plan, box, name)
+        if name not in found and name not in common:
             raise KeyError(f"{plan.kind.kind} did not compute {name}")
-        return np.full(shape, common[name], _dtype(variable))
-    given = np.asarray(found[name], _dtype(variable))
-    expected = (int(np.prod(shape[: len(plan.axes)])), *shape[len(plan.axes) :])
-    if given.shape != expected:
-        raise ValueError(f"{plan.kind.kind}: {name} has shape {given.shape}, not {expected}")
-    return given.reshape(shape)
+        if name not in found:
+            arrays[name] = np.full(shape, common[name], _dtype(variable))
+            continue
+        given = np.asarray(found[name], _dtype(variable))
+        expected = (prod(shape[:count]), *shape[count:])
+        if given.shape != expected:
+            raise ValueError(f"{plan.kind.kind}: {name} has shape {given.shape}, not {expected}")
+        arrays[name] = given.reshape(shape)
+    return arrays
