@@ -12,6 +12,7 @@ from .plan import Known, Plan, plans_of
 from .study import Study
 from .work import Result, compute_unit, failure
 
+PATIENCE = "20s"  # for the scheduler to answer
 AHEAD = 2  # units per worker thread that are handed out at a time
 
 
@@ -50,7 +51,7 @@ class Cluster:
 
 def _connected(client: Any, address: str) -> Any:
     try:
-        return client(address, timeout="20s")
+        return client(address, timeout=PATIENCE)
     except (OSError, TimeoutError) as error:
         raise ValueError(f"no dask scheduler answers at {address}: {error}") from None
 

@@ -15,19 +15,20 @@ def slurm_cluster(
     cores: int = 16,
     memory: str = "32GB",
     walltime: str = "04:00:00",
-    gpus: int = 0,
+    gpu: bool = False,
     account: str | None = None,
     prologue: list[str] | None = None,
     **options: Any,
 ) -> SLURMCluster:
     """A dask cluster whose workers are SLURM jobs; `cluster.scale(jobs=8)` asks for eight of them.
 
-    A job has one worker process of one thread per core, since each unit of work is made for one; with `gpus`, one per
-    GPU, the cores being shared out among them. Threads of libraries are limited to match.
+    A job has one worker process of one thread per core, since each unit of work is made for one. With `gpu` it has one
+    GPU and one worker process, which has all the cores to itself: ask for more jobs to have more GPUs. The threads of
+    the libraries are limited to match.
 
     **Arguments**
 
-    - `partition`, `cores`, `memory`, `walltime`, `gpus`, `account`: of one job.
+    - `partition`, `cores`, `memory`, `walltime`, `gpu`, `account`: of one job.
     - `prologue`: lines of shell before the worker starts (`module load …`, `source venv/bin/activate`).
     - `options`: further ones of `dask_jobqueue.SLURMCluster`.
 
@@ -41,14 +42,11 @@ def slurm_cluster(
         from dask_jobqueue.slurm import SLURMCluster
     except ImportError:
         raise ValueError("SLURM needs dask-jobqueue: pip install 'dotphase[cluster]'") from None
-    if cores < 1 or gpus < 0 or gpus > cores:
-        raise ValueError(f"cores, gpus: expected at least one core, and one for each GPU; got {cores} and {gpus}")
-    processes = gpus or cores
-    lines = [f"export {name}={cores // processes}" for name in THREADS]
-    if gpus:
-        # Several processes share the job's GPUs: none may take all of a GPU's memory when it starts.
-        lines.append("export XLA_PYTHON_CLIENT_PREALLOCATE=false")
-    directives = [f"--gres=gpu:{gpus}"] * bool(gpus) + options.pop("job_extra_directives", [])
+    if cores < 1:
+        raise ValueError(f"cores: at least one is needed, got {cores}")
+    processes = 1 if gpu else cores
+    limits = [f"export {name}={cores // processes}" for name in THREADS]
+    directives = ["--gres=gpu:1"] * gpu + options.pop("job_extra_directives", [])
     return SLURMCluster(
         queue=partition,
         account=account,
@@ -58,6 +56,6 @@ def slurm_cluster(
         memory=memory,
         walltime=walltime,
         job_extra_directives=directives,
-        job_script_prologue=[*lines, *(prologue or [])],
+        job_script_prologue=[*limits, *(prologue or [])],
         **options,
     )
