@@ -12,7 +12,7 @@ from dotphase.theory.evaluator import Evaluator
 from dotphase.theory.nodes import stabiliser
 from dotphase.theory.overlaps import to_coordinates
 from dotphase.theory.starts import start
-from dotphase.theory.state_evolution import compiled_input, compiled_measure, compiled_search, compiled_settle
+from dotphase.theory.state_evolution import compiled_evaluate, compiled_input, compiled_search
 
 # Computed independently with 2^15 symmetrised points, to the digits shown: ε_g and ε_t at ω = 0.3.
 INDEPENDENT = {
@@ -102,8 +102,7 @@ def _kernels(structure):
 
     return (
         compiled_search(structure, RIVALS),
-        compiled_settle(structure),
-        compiled_measure(structure),
+        compiled_evaluate(structure),
         compiled_input(structure),
     )
 

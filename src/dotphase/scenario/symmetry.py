@@ -38,11 +38,9 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
 
     They are found by trying: an attention is any function, and two random fields tell a symmetry from none.
     """
-    length, (r_s, r_t) = scenario.length, scenario.ranks
+    length = scenario.length
     identity = tuple(range(length))
-    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [identity]
-    student = _invariances(scenario.student, length, orders, _signs(r_s))
-    teacher = _invariances(scenario.teacher, length, orders, _signs(r_t))
+    student, teacher = _invariances(scenario.student, length), _invariances(scenario.teacher, length)
     found = _combine(scenario.law, student, teacher)
     if len(found) > LARGEST_GROUP:
         found = [g for g in found if g.order == identity]
@@ -57,9 +55,11 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
     return list(product((1, -1), repeat=rank))
 
 
-def _invariances(attention: Attention, length: int, orders: list, signs: list) -> set[tuple]:
+@lru_cache(maxsize=256)
+def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
-    pairs = [(order, signs_) for order in orders for signs_ in signs]
+    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [tuple(range(length))]
+    pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
     fields = np.random.default_rng(0).normal(size=(length, attention.rank, 2))
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
     matrices = _matrices(attention, np.concatenate([fields, *images], axis=-1))

@@ -17,16 +17,15 @@ from ..gaussian import Rule
 from ..prox.search import Minima
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
-from ..threads import in_parallel
+from ..threads import at_once
 from .gauge import generators, tangents
 from .nodes import BLOCK, ensemble
 from .overlaps import distance, from_coordinates
 from .state_evolution import (
     compiled_centres,
+    compiled_evaluate,
     compiled_input,
-    compiled_measure,
     compiled_search,
-    compiled_settle,
 )
 
 RIVALS = BLOCK // 8
@@ -72,7 +71,7 @@ class Evaluator:
         self.ensemble = ensemble(rule, group, stabiliser, self.structure.shape)
         self.basis = self.ensemble.basis
         # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
-        missing = -len(self.basis) % 4
+        missing = -len(self.basis) % 3
         self.directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
         self.minima: list | None = None
         self.blur = 1e-30
@@ -102,14 +101,12 @@ class Evaluator:
             self.blur = max(BLUR * float(np.median(gaps)), 1e-30) if len(gaps) else 1e-30
 
     def __call__(self, x: np.ndarray) -> Point:
-        settle, measure = compiled_settle(self.structure), compiled_measure(self.structure)
+        evaluate, pool = compiled_evaluate(self.structure), self.rule.pool
 
         def work(job):
             block, (z, rival_of) = job
-            rest = settle(self.values, x, block, z, rival_of)
-            pool, blur = self.rule.pool, self.blur
-            out = measure(self.values, x, self.directions, block, pool, rest.z, rest.inverse, rival_of, blur)
-            return np.asarray(out.moments), np.asarray(out.slopes), float(rest.unsettled), (rest.z, rival_of)
+            out = evaluate(self.values, x, self.directions, block, pool, z, rival_of, self.blur)
+            return np.asarray(out.moments), np.asarray(out.slopes), float(out.unsettled), (out.z, rival_of)
 
         found = self._over_blocks(f"evaluate {len(self.directions)}", work, self._known(x))
         moments, slopes, unsettled = (sum(part) for part in list(zip(*found, strict=True))[:3])
@@ -124,7 +121,7 @@ class Evaluator:
         key = (self.structure, name, self.ensemble.blocks[0].weights.shape)
         first = [] if key in _compiled else [work(jobs[0])]
         _compiled.add(key)
-        return [*first, *in_parallel(work, jobs[len(first) :])]
+        return [*first, *at_once(work, jobs[len(first) :])]
 
     def _point(self, x, moments, slopes) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])

@@ -19,7 +19,7 @@ import numpy as np
 from .evaluator import Evaluator, Point
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
-PATIENCE = 6  # steps without halving the residual, after which jumps are blurred more
+PATIENCE = 4  # steps without halving the residual, after which jumps are blurred more
 MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
 SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
 FRESH = 0.05  # move of any coordinate up to which minima found globally, and their rivals, are followed safely
@@ -38,20 +38,23 @@ def fixed_point(
     x: np.ndarray,
     tolerance: float,
     most: int,
-    newton: bool = False,
-    first_step: float = 2.0,
+    near: bool = False,
+    delta: float | None = None,
 ) -> Trail:
     """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, with all proxes global.
 
     **Arguments**
 
     - `most`: how many evaluations of the map are allowed.
-    - `newton`: take Newton steps from the beginning, for a start that is already close; else δ begins at `first_step`.
+    - `near`: the start is already close to the fixed point, so that the prox is searched for globally at once.
+    - `delta`: the first δ; if not given, infinite (Newton's steps) when `near`, else 2.
+
+    A `tolerance` above `SEARCH_BELOW` asks only for the neighbourhood of a fixed point: no prox is searched for.
     """
-    delta = np.inf if newton else first_step
+    delta = (np.inf if near else 2.0) if delta is None else delta
     searched = None  # where the prox was last searched for globally
     least, waiting, widened = np.inf, 0, 0
-    if newton:
+    if near:
         evaluator.search(x)
         searched = x
     point, best = evaluator(x), None
@@ -65,7 +68,8 @@ def fixed_point(
             point = evaluator(best.x + _step(evaluator, best, delta))
             continue
         if point.residual <= tolerance:
-            if searched is not None and np.abs(point.x - searched).max() < FRESH:
+            settled = searched is not None and np.abs(point.x - searched).max() < FRESH
+            if settled or tolerance >= SEARCH_BELOW:
                 return Trail(point, True, "")
             # Converged for the minima in hand: are they still the global ones?
             evaluator.search(point.x, new_blur=searched is None)
@@ -77,7 +81,7 @@ def fixed_point(
             searched = point.x
             point = evaluator(point.x)
             continue
-        if best is not None and not newton:
+        if best is not None:
             delta = _next_delta(delta, best, point)
         waiting = 0 if point.residual < 0.5 * least else waiting + 1
         least = min(least, point.residual)

@@ -55,7 +55,7 @@ def linearise(
     kept = group[:1] if every_direction else stabiliser(group, solution.overlaps)
     evaluator = Evaluator(scenario, rule or Sobol(solution.nodes), group, kept)
     x = np.asarray(to_coordinates(solution.overlaps, scenario.law.rho))
-    trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, newton=True)
+    trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, near=True)
     # A prox that two minima share may change hands at every search: then the minima in hand do.
     if not (trail.converged or trail.point.residual <= tolerance):
         raise SolveError(f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}")

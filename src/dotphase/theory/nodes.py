@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ class Ensemble(NamedTuple):
     basis: np.ndarray
 
 
+@lru_cache(maxsize=8)
 def ensemble(rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry, ...], shape) -> Ensemble:
     """Nodes of `rule` for a scenario of shape (L, r_s, r_t) with symmetries `group`."""
     length, r_s, r_t = shape

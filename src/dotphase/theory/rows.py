@@ -92,7 +92,7 @@ def _next_to(scenario: Scenario, last: Solution, rule: Sobol) -> Found | None:
     kept = stabiliser(group, last.overlaps)
     evaluator = Evaluator(scenario, rule, group, kept)
     x = np.asarray(to_coordinates(last.overlaps, scenario.law.rho))
-    trail = fixed_point(evaluator, x, TOLERANCE, FEW_EVALUATIONS, newton=True)
+    trail = fixed_point(evaluator, x, TOLERANCE, FEW_EVALUATIONS, near=True)
     if not trail.converged:
         return None
     spent = time.perf_counter() - began

@@ -16,8 +16,8 @@ from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import Symmetry, symmetries
 from ..threads import in_parallel
 from .evaluator import Evaluator, Point
-from .fixed_points import Trail, fixed_point, solve_off_gauge
-from .nodes import stabiliser
+from .fixed_points import SEARCH_BELOW, Trail, fixed_point, solve_off_gauge
+from .nodes import BLOCK, stabiliser
 from .overlaps import Overlaps, from_coordinates, to_coordinates
 from .solution import Solution, SolveError
 from .starts import mechanism
@@ -66,8 +66,9 @@ def solve(
     overlaps, label = _begin(scenario, start)
     group = symmetries(scenario)
     kept = stabiliser(group, overlaps)
-    evaluator, trail = _from_start(scenario, _levels(rule)[0], group, kept, overlaps, tolerance, most_evaluations)
-    evaluations, x = evaluator.evaluations, trail.point.x
+    first = _levels(rule)[0]
+    evaluator, trail, evaluations = _from_start(scenario, first, group, kept, overlaps, tolerance, most_evaluations)
+    x = trail.point.x
     for level in _levels(rule)[1:]:
         evaluator, trail = _near(scenario, level, group, kept, x, tolerance, most_evaluations)
         evaluations += evaluator.evaluations
@@ -155,7 +156,7 @@ def _near(
 ) -> tuple[Evaluator, Trail]:
     """The fixed point close to x, by Newton's method."""
     evaluator = Evaluator(scenario, rule, group, kept)
-    return evaluator, fixed_point(evaluator, x, tolerance, most, newton=True)
+    return evaluator, fixed_point(evaluator, x, tolerance, most, near=True)
 
 
 def _from_start(
@@ -166,15 +167,35 @@ def _from_start(
     overlaps: Overlaps,
     tolerance: float,
     most: int,
-) -> tuple[Evaluator, Trail]:
-    """Iterate from a start; where that leads nowhere, with another response V, or more carefully."""
-    for factor, first_step in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0)):
-        x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), scenario.law.rho))
-        evaluator = Evaluator(scenario, rule, group, kept)
-        trail = fixed_point(evaluator, x, tolerance, most, first_step=first_step)
+) -> tuple[Evaluator, Trail, int]:
+    """Iterate from a start; where that leads nowhere, with another response V, or more carefully.
+
+    Also tells how many evaluations of the map all this took.
+    """
+    new = lambda of: Evaluator(scenario, of, group, kept)
+    rho, rank = scenario.law.rho, scenario.student.rank
+    x = np.asarray(_to(overlaps, rho))
+    spent = 0
+    if isinstance(rule, Sobol) and rule.count > (few := BLOCK * len(kept)):
+        # Few nodes show the way to a fixed point as well as many. Should it be of another kind than the start, that
+        # may be for their fewness.
+        scout, evaluator = new(replace(rule, count=few)), new(rule)
+        way = fixed_point(scout, x, SEARCH_BELOW, most // 3, delta=5.0)
+        spent = scout.evaluations
+        if way.converged:
+            trail = fixed_point(evaluator, way.point.x, tolerance, most // 3, near=True)
+            spent += evaluator.evaluations
+            kind = lambda point: mechanism(Overlaps(*map(np.asarray, _from(point, rho, rank))), rho)
+            if trail.converged and kind(trail.point.x) == kind(x):
+                return evaluator, trail, spent
+    for factor, delta in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0)):
+        x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), rho))
+        evaluator = new(rule)
+        trail = fixed_point(evaluator, x, tolerance, most, delta=delta)
+        spent += evaluator.evaluations
         if trail.converged:
             break
-    return evaluator, trail
+    return evaluator, trail, spent
 
 
 def _finer(evaluator: Evaluator, point: Point, rtol: float, budget: int) -> Rule | None:

@@ -16,7 +16,7 @@ Input half-step, an average over the law ν of (γ, τ, π):
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -26,7 +26,7 @@ from jax.scipy.linalg import solve_triangular
 from ..compilation import compiled
 from ..prox.linear import eliminate
 from ..prox.loss import Problem, energy_gradient, mismatch, pull, sample_loss, tether
-from ..prox.minimiser import descend
+from ..prox.minimiser import NEARLY, descend
 from ..prox.search import Minima, search
 from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
@@ -53,14 +53,17 @@ class Settled(NamedTuple):
     unsettled: Any
 
 
-class Measured(NamedTuple):
+class Evaluated(NamedTuple):
     """One output half-step over a block.
 
+    - `z`, `unsettled`: as in `Settled`.
     - `moments`: E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)], the energy E[E(z*)], and ε_g, flattened, per replicate:
       (replicates, F).
     - `slopes`: their pooled derivatives along the given directions of coordinate space, (directions, F).
     """
 
+    z: Any
+    unsettled: Any
     moments: Any
     slopes: Any
 
@@ -105,27 +108,29 @@ def compiled_centres(structure: Structure):
 @lru_cache(maxsize=64)
 def compiled_settle(structure: Structure):
     """`(values, x, block, z, rival_of) -> Settled`: follow known minima z, nodes and rivals, to coordinates x."""
-
-    def run(values, x, block: Block, z, rival_of) -> Settled:
-        _, _, problem = fields(structure, values, x, block)
-        found = descend(structure.student, _with_rivals(problem, rival_of), z)
-        unit = jnp.broadcast_to(jnp.eye(len(found.hessian))[:, :, None], found.hessian.shape)
-        inverse, _ = eliminate(found.hessian, unit)
-        return Settled(found.z, inverse, (~found.settled[: block.xi.shape[-1]]).mean())
-
-    return compiled(run)
+    return compiled(partial(_settle, structure))
 
 
 @lru_cache(maxsize=64)
-def compiled_measure(structure: Structure):
-    """`(values, x, directions, block, pool, z, inverse, rival_of, blur) -> Measured`."""
+def compiled_evaluate(structure: Structure):
+    """`(values, x, directions, block, pool, z, rival_of, blur) -> Evaluated`: follow minima z to x, and average."""
 
-    def run(values, x, directions, block: Block, pool, z, inverse, rival_of, blur) -> Measured:
-        moments = lambda point: _moments(structure, values, point, block, z, inverse, rival_of, blur)
-        push = lambda direction: jax.jvp(lambda point: pool @ moments(point), (x,), (direction,))[1]
-        return Measured(moments(x), jax.vmap(push)(directions))
+    def run(values, x, directions, block: Block, pool, z, rival_of, blur) -> Evaluated:
+        rest = _settle(structure, values, x, block, z, rival_of)
+        of = lambda point: _moments(structure, values, point, block, rest.z, rest.inverse, rival_of, blur)
+        moments, push = jax.linearize(of, x)
+        slopes = jax.vmap(lambda direction: pool @ push(direction))(directions)
+        return Evaluated(rest.z, rest.unsettled, moments, slopes)
 
     return compiled(run)
+
+
+def _settle(structure: Structure, values, x, block: Block, z, rival_of) -> Settled:
+    _, _, problem = fields(structure, values, x, block)
+    found = descend(structure.student, _with_rivals(problem, rival_of), z, tolerance=NEARLY)
+    unit = jnp.broadcast_to(jnp.eye(len(found.hessian))[:, :, None], found.hessian.shape)
+    inverse, _ = eliminate(found.hessian, unit)
+    return Settled(found.z, inverse, (~found.settled[: block.xi.shape[-1]]).mean())
 
 
 def _with_rivals(problem: Problem, rival_of) -> Problem:
