@@ -50,19 +50,28 @@ def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
     first = jax.lax.map(lambda start: descend(student, rough[0], start, FIRST_STEPS, NEARLY).z, rough[1])
     first = first.astype(w.dtype)
 
-    # All descents in one row, (start, sample). Half as many as there are samples go on: those not on their way to the
-    # known minimum.
+    # All descents in one row, (start, sample). Those not on their way to the known minimum go on, some at a time; what
+    # is left on its way counts as the known minimum.
     away = jnp.abs(first - known.z).max((1, 2)) > NEAR * (1 + jnp.abs(known.z).max((0, 1)))
-    (chosen,) = jnp.nonzero(away.reshape(-1), size=count // 2, fill_value=0)
-    sample = chosen % count
+    some = -(-count // 4)
+    (waiting,) = jnp.nonzero(away.reshape(-1), size=-(-away.size // some) * some, fill_value=0)
     row = jnp.moveaxis(first, 0, -2).reshape(*w.shape[:2], -1)
-    part = problem._replace(target=problem.target[..., sample], centre=problem.centre[..., sample])
-    more = descend(student, part, row[..., chosen], MORE_STEPS, NEARLY)
-    # What was left on its way counts as the known minimum.
-    back = jnp.broadcast_to(known.z[:, :, None], (*w.shape[:2], len(starts), count)).reshape(row.shape)
-    z = jnp.moveaxis(back.at[..., chosen].set(more.z).reshape(*w.shape[:2], -1, count), -2, 0)
-    energy = jnp.tile(known.energy, len(starts)).at[chosen].set(more.energy).reshape(-1, count)
-    settled = jnp.tile(known.settled, len(starts)).at[chosen].set(more.settled).reshape(-1, count)
+
+    def go_on(state):
+        done, z, energy, settled = state
+        chosen = jax.lax.dynamic_slice(waiting, (done,), (some,))
+        sample = chosen % count
+        part = problem._replace(target=problem.target[..., sample], centre=w[..., sample])
+        more = descend(student, part, row[..., chosen], MORE_STEPS, NEARLY)
+        placed = z.at[..., chosen].set(more.z), energy.at[chosen].set(more.energy), settled.at[chosen].set(more.settled)
+        return done + some, *placed
+
+    tiled = lambda one: jnp.tile(one, len(starts))
+    begin = jnp.array(0), jnp.tile(known.z, (1, 1, len(starts))), tiled(known.energy), tiled(known.settled)
+    total = away.sum()
+    _, z, energy, settled = jax.lax.while_loop(lambda state: state[0] < total, go_on, begin)
+    z = jnp.moveaxis(z.reshape(*w.shape[:2], -1, count), -2, 0)
+    energy, settled = energy.reshape(-1, count), settled.reshape(-1, count)
     every = lambda one, others: jnp.concatenate([one[None], others])
     return _lowest_two(every(known.z, z), every(known.energy, energy), every(known.settled, settled), rivals)
 
