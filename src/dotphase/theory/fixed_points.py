@@ -19,6 +19,8 @@ import numpy as np
 from .evaluator import Evaluator, Point
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
+FAR = 0.1  # residual above which steps keep to the flow, whose unstable directions would turn Newton's around
+SHORTEST = 1e-2  # δ
 PATIENCE = 4  # steps without halving the residual, after which jumps are blurred more
 MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
 SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
@@ -98,8 +100,13 @@ def fixed_point(
 
 
 def _step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
-    matrix = np.eye(len(point.change)) / delta - point.slope
-    dx = solve_off_gauge(matrix, point.change, point.gauge)
+    """The implicit step of length δ; far from a fixed point, of one so short that it does not go against the flow."""
+    while True:
+        matrix = np.eye(len(point.change)) / delta - point.slope
+        dx = solve_off_gauge(matrix, point.change, point.gauge)
+        if dx @ point.change >= 0 or point.residual < FAR or delta < SHORTEST:
+            break
+        delta = min(delta, 8.0) / 2
     along = evaluator.basis.T @ dx
     return along * min(1.0, LONGEST_MOVE / max(np.abs(along).max(), 1e-300))
 
