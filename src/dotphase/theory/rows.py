@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
 from ..gaussian import Estimate, Sobol
@@ -73,26 +74,30 @@ def solve_afresh(scenario: Scenario, start: Start, rule: Sobol, rtol: float | No
 def _followed(places: Sequence[Scenario], branch: str, rule: Sobol) -> list[Found]:
     """A branch from one place to the next: by Newton's steps, else along the flow, else from its start."""
     found: list[Found] = []
-    last: Start = branch
+    trace: list[Solution] = []  # of the branch, up to the last place
     for place in places:
-        near = _next_to(place, last, rule) if isinstance(last, Solution) else None
-        near = near or solve_afresh(place, last, rule)
-        if near.solution.outcome == "stalled" and isinstance(last, Solution):
+        near = _next_to(place, trace, rule) if trace else None
+        near = near or solve_afresh(place, trace[-1] if trace else branch, rule)
+        if near.solution.outcome == "stalled" and trace:
             near = solve_afresh(place, branch, rule)
-        if near.solution.outcome in USABLE:
-            last = near.solution
+        trace = [*trace[-1:], near.solution] if near.solution.outcome in USABLE else []
         found.append(near)
     return found
 
 
 @in_double
-def _next_to(scenario: Scenario, last: Solution, rule: Sobol) -> Found | None:
-    """The branch of a neighbour's solution, by Newton's steps alone; None if they do not stay on it."""
+def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | None:
+    """The branch of its last one or two solutions, by Newton's steps alone; None if they do not stay on it.
+
+    Of two, the straight line through them tells where to begin: places lie about evenly along a row.
+    """
+    last = trace[-1]
     began, group = time.perf_counter(), symmetries(scenario)
     kept = stabiliser(group, last.overlaps)
     evaluator = Evaluator(scenario, rule, group, kept)
-    x = np.asarray(to_coordinates(last.overlaps, scenario.law.rho))
-    trail = fixed_point(evaluator, x, TOLERANCE, FEW_EVALUATIONS, near=True)
+    x, *before = (np.asarray(_coordinates(known.overlaps, known.scenario.law.rho)) for known in reversed(trace))
+    begin = 2 * x - before[0] if before else x
+    trail = fixed_point(evaluator, begin, TOLERANCE, FEW_EVALUATIONS, near=True)
     if not trail.converged:
         return None
     spent = time.perf_counter() - began
@@ -100,6 +105,9 @@ def _next_to(scenario: Scenario, last: Solution, rule: Sobol) -> Found | None:
     if solution.outcome != "converged" or solution.mechanism != last.mechanism:
         return None
     return Found(solution, around(solution, evaluator, trail.point, kept), last)
+
+
+_coordinates = jax.jit(to_coordinates)
 
 
 def replicon_of(found: Found) -> tuple[Estimate, float]:
