@@ -6,5 +6,7 @@ from __future__ import annotations
 def main() -> None:
     """Entry point of `dotphase` and `python -m dotphase`."""
     from .app import app
+    from .cache import keep_compilations
 
+    keep_compilations()
     app(prog_name="dotphase")
