@@ -27,6 +27,9 @@ def test_solve_answers_in_json():
     for name in ("test_error", "train_loss"):
         assert 0 < answer[name]["error"] < 0.02 * answer[name]["value"]
     assert {"residual", "evaluations", "seconds", "prox_disagreement"} <= set(answer)
+    assert answer["stability"]["verdict"] != "unknown"
+    assert 0 < answer["stability"]["replicon"]["error"] < answer["stability"]["replicon"]["value"] < 1
+    assert answer["stability"]["eigenvalues"]["m"]["value"][0] < -4 * answer["stability"]["eigenvalues"]["m"]["error"]
 
 
 def test_all_branches_are_a_list_and_a_file_is_a_scenario(tmp_path):
@@ -41,6 +44,19 @@ def test_the_table_for_people_names_branches_and_errors():
     assert result.exit_code == 0
     assert "semantic" in result.stdout
     assert "±" in result.stdout
+    assert "stable" in result.stdout
+    assert "replicon" in result.stdout
+
+
+def test_stability_can_be_left_out():
+    assert "stability" not in json.loads(run("solve", "--branch", "semantic", "--no-stability", "--json").stdout)
+
+
+def test_the_onset_of_an_instability_is_a_transition():
+    words = ("--omega", "0.3", "--between", "1.5:2", "--budget", "2048", "--branch", "positional", "--json")
+    answer = json.loads(run("transition", "instability", *words).stdout)
+    assert (answer["kind"], answer["outcome"], answer["alpha"]) == ("instability", "absent", None)
+    assert "the eigenvalue along θ of the positional branch is below one throughout" in answer["reason"]
 
 
 def test_baseline():
@@ -59,6 +75,8 @@ def test_baseline():
         ("solve", "--positional", "1,0,0;0,1,0;0,0,1"),
         ("solve", "--scenario", "/nowhere/task.toml"),
         ("baseline", "--omega", "2"),
+        ("transition", "magic"),
+        ("transition", "instability", "--direction", "up"),
         ("branches", "--alphas", "1,two"),
     ],
 )

@@ -40,6 +40,22 @@ def test_a_branch_without_end_is_said():
     assert "does not end" in found.reason
 
 
+def test_a_branch_that_ends_upwards_is_located_too():
+    """Too large a ridge makes all weights vanish: the branch lies below its end."""
+    task = dotphase.paper(alpha=1.0, omega=0.3)
+    found = spinodal(task, "positional", along="lambda", between=(0.03, 0.2), precision=0.04, rule=RULE, scan=3)
+    assert found.outcome == "located"
+    assert found.reason == "the positional branch lies below"
+    end = float(found.location.value)
+    below, above = (
+        dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None) for r in (0.8 * end, 1.2 * end)
+    )
+    assert below.ok
+    assert below.mechanism == "positional"
+    assert above.outcome == "collapsed"
+    assert "all weights vanish" in above.reason
+
+
 def test_fixed_points_without_duplicates():
     found = find_fixed_points(dotphase.paper(alpha=2.0, omega=0.3), rule=RULE)
     assert [s.mechanism for s in found] == ["semantic", "positional", "uninformed"]

@@ -5,7 +5,7 @@ import pytest
 
 from dotphase.gaussian import Sobol
 from dotphase.precision import in_double
-from dotphase.scenario import paper
+from dotphase.scenario import Positions, Scenario, Tokens, mixture, paper, softmax_attention
 from dotphase.scenario.symmetry import symmetries
 from dotphase.theory import Overlaps, SolveError, solve, solve_many
 from dotphase.theory.evaluator import Evaluator
@@ -124,6 +124,36 @@ def test_where_a_branch_does_not_exist_it_says_so():
     assert "no semantic fixed point" in found.reason
     with pytest.raises(SolveError, match="collapsed"):
         solve(paper(0.4, 0.3), "semantic", rtol=None, throw=True)
+
+
+@pytest.mark.parametrize("branch", ["semantic", "positional"])
+def test_where_the_ridge_makes_all_weights_vanish_it_says_so(branch):
+    """λ = 0.1, α = 1: q → 0, and what is left is the attention of zero weights, 1/L everywhere."""
+    found = solve(paper(1.0, 0.3, ridge=0.1), branch, rtol=None)
+    assert found.outcome == "collapsed"
+    assert "q → 0: all weights vanish" in found.reason
+    assert found.mechanism == "uninformed"
+    assert np.abs(found.overlaps.q).max() < 1e-12
+    assert found.train_loss.value == pytest.approx(found.test_error.value, rel=1e-6)  # α L ε_g / 2 without weights
+    assert found.stability.verdict == "stable"
+
+
+@pytest.mark.slow
+def test_a_rank_two_student_that_loses_its_positions_is_collapsed():
+    """Three tokens with three spectra: there is no positional branch, and jumps of few nodes keep m from dying out."""
+    scenario = Scenario(
+        teacher=mixture(np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]), 0.3),
+        student=softmax_attention(2),
+        tokens=Tokens([[0.25, 0.4, 0.3], [0.5, 0.2, 0.6]], [0.7, 0.3]),
+        positions=Positions([[1.0, -0.5, 0.3], [-0.4, 1.2, 0.6]]),
+        sample_ratio=2.0,
+        ridge=0.02,
+    )
+    for ridge in (0.01, 0.02):
+        found = solve(scenario.vary(ridge=ridge), "positional", rtol=None)
+        uninformed = solve(scenario.vary(ridge=ridge), "uninformed", rtol=None)
+        assert found.outcome == "collapsed", found
+        assert abs(found.train_loss.value - uninformed.train_loss.value) < uninformed.train_loss.error
 
 
 def test_an_unfinished_iteration_is_no_answer():

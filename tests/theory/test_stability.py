@@ -7,8 +7,10 @@ import dotphase
 from dotphase.gaussian import Sobol
 from dotphase.precision import in_double
 from dotphase.prox.loss import loss_derivatives
+from dotphase.theory.gauge import tangents
 from dotphase.theory.linearised import linearise
-from dotphase.theory.stability import eigenvalues, replicon, stability
+from dotphase.theory.spectra import spectra
+from dotphase.theory.stability import Eigenvalue, Stability, named_eigenvalues, replicon, stability
 from dotphase.theory.state_evolution import fields
 
 RULE = Sobol(2**12)
@@ -39,10 +41,10 @@ def replicon_by_definition(at) -> float:
 
 def test_replicon_is_its_definition(positional):
     at = linearise(positional, RULE)
-    radius, several = replicon(at)
+    radius = replicon(at)
     assert radius.value == pytest.approx(replicon_by_definition(at), rel=1e-6)
     assert radius.error > 0
-    assert 0 < several < 0.1
+    assert 0 < at.evaluator.several < 0.1
 
 
 def test_replicon_error_covers_the_scatter_over_scrambles():
@@ -52,21 +54,31 @@ def test_replicon_error_covers_the_scatter_over_scrambles():
     for seed in range(8):
         rule = Sobol(2**12, seed=seed)
         start = dotphase.solve(task, start, rule=rule, rtol=None)
-        found.append(replicon(linearise(start, rule))[0])
+        found.append(replicon(linearise(start, rule)))
     scatter, quoted = np.std([r.value for r in found], ddof=1), np.sqrt(np.mean([r.error**2 for r in found]))
     assert 0.4 < scatter / quoted < 2.5
 
 
 def test_symmetries_do_not_change_the_replicon(positional):
     """On a fundamental domain, symmetrised, and on all nodes: the same number."""
-    reduced, _ = replicon(linearise(positional, RULE))
-    full, _ = replicon(linearise(positional, RULE, every_direction=True))
+    reduced = replicon(linearise(positional, RULE))
+    full = replicon(linearise(positional, RULE, every_direction=True))
     assert reduced.value == pytest.approx(full.value, rel=0.02)
+
+
+def test_all_directions_on_a_fundamental_domain_are_those_of_the_whole_orbit(positional):
+    """The Jacobian in every direction, from one node per coset and group averages, against all nodes."""
+    reduced = linearise(positional, RULE)
+    full = linearise(positional, RULE, every_direction=True)
+    whole = full.evaluator.basis.T @ (full.point.slope + np.eye(8)) @ full.evaluator.basis
+    assert full.evaluator.blur == reduced.evaluator.blur
+    np.testing.assert_allclose(spectra(reduced).jacobian, whole, atol=1e-3 * np.abs(whole).max())
+    assert np.abs(whole[-2:, -2:]).max() > 0.1  # along θ, which the branch's own coordinates do not have
 
 
 def test_a_small_theta_grows_by_the_eigenvalue(positional):
     """Iterate the map once from the positional point with a little θ: it is multiplied by the eigenvalue."""
-    value = eigenvalues(positional, RULE)["theta"]
+    value = positional.stability.leading["theta"].value
     at = linearise(positional, RULE, every_direction=True)
     nudge = np.zeros_like(at.point.x)
     nudge[-2:] = 1e-4  # both tokens alike
@@ -76,14 +88,61 @@ def test_a_small_theta_grows_by_the_eigenvalue(positional):
     assert abs(value.imag) < 1e-9
 
 
+@pytest.mark.parametrize(("branch", "part"), [("semantic", "m"), ("semantic", "theta"), ("positional", "m")])
+def test_errors_of_eigenvalues_are_the_scatter_over_scrambles(branch, part):
+    """Twelve independent node sets: the quoted errors are their scatter, within what twelve can tell."""
+    task, found, start = dotphase.paper(alpha=1.5, omega=0.3), [], branch
+    for seed in range(12):
+        start = dotphase.solve(task, start, rule=Sobol(2**13, seed=seed), rtol=None)
+        found.append(start.stability.eigenvalues[part])
+    values = np.array([e.value.real for e in found])
+    quoted = np.sqrt(np.mean([e.error**2 for e in found]))
+    assert 0.5 < values.std(ddof=1) / quoted < 2
+
+
 def test_uninformed_point_is_unstable_to_both_mechanisms():
     """At α = 1.25, ω = 0.3 a little of either mechanism grows from nothing."""
-    at = stability(dotphase.solve(dotphase.paper(alpha=1.25, omega=0.3), "uninformed", rule=RULE, rtol=None), RULE)
+    task = dotphase.paper(alpha=1.25, omega=0.3)
+    at = stability(dotphase.solve(task, "uninformed", rule=Sobol(2**16), rtol=None))
     assert at.leaves("m")
     assert at.leaves("theta")
     assert at.grows("m")
-    assert "replicon" in str(at)
-    assert set(at.to_dict()) == {"replicon", "several_minima", "eigenvalues"}
+    assert at.verdict == "unstable along m, θ"
+    assert "unstable along m, θ; replicon" in str(at)
+    assert set(at.to_dict()) == {"verdict", "replicon", "several_minima", "eigenvalues", "leading"}
+
+
+def test_a_solution_has_its_stability_once_and_on_its_own_nodes(positional):
+    assert positional.stability is positional.stability
+    assert positional.stability.verdict == "stable"
+    assert positional.stability.replicon == stability(positional, RULE).replicon
+
+
+def test_the_verdict_wants_two_errors():
+    def judged(growth: float, error: float, radius: float = 0.5) -> str:
+        named = {"theta": Eigenvalue(complex(growth), error, np.zeros(8))}
+        return Stability(dotphase.Estimate(radius, 0.1), 0.0, named, named).verdict
+
+    assert judged(0.9, 0.04) == "stable"
+    assert judged(0.9, 0.06) == "undecided along θ"
+    assert judged(1.1, 0.06) == "undecided along θ"
+    assert judged(1.1, 0.04) == "unstable along θ"
+    assert judged(-4.0, 0.1) == "stable"  # oscillates, which damping cures
+    assert judged(0.5, 0.1, radius=1.3) == "unstable along the replicon"
+
+
+@pytest.mark.slow
+def test_the_gauge_is_no_instability():
+    """Rank two: turning the student's columns changes nothing, an eigenvalue of one that is not a direction."""
+    task = dotphase.paper(alpha=2.0, omega=0.3, student_rank=2)
+    at = linearise(dotphase.solve(task, "semantic", rule=RULE, rtol=None))
+    around = spectra(at)
+    found = [e.value for group in named_eigenvalues(at, around).values() for e in group]
+    (turn,) = in_double(tangents)(at.point.x, at.evaluator.rho, at.evaluator.turns, np.eye(len(at.point.x)))
+    assert np.abs(around.jacobian @ turn).max() < 1e-12
+    assert np.abs(turn @ around.jacobian).max() < 1e-12
+    assert len(found) <= len(around.jacobian) - 1
+    assert min(abs(value - 1) for value in found) > 1e-3
 
 
 def test_nothing_to_linearise_is_said(positional):

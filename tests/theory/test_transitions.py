@@ -5,7 +5,9 @@ import pytest
 
 import dotphase
 from dotphase.gaussian import Sobol
-from dotphase.theory.transitions import critical, critical_line, phase
+from dotphase.theory.branches import follow
+from dotphase.theory.roots import Absent, Difference, coarse_root, scan_points
+from dotphase.theory.transitions import critical, critical_line, phase, phase_of
 
 RULE = Sobol(2**13)
 
@@ -45,9 +47,9 @@ def test_quoted_errors_are_the_scatter_over_scrambles():
 def test_no_transition_is_said_and_why():
     found = critical(dotphase.paper(omega=0.3), "train-loss", between=(1.8, 2.0), rule=RULE, scan=2)
     assert found.outcome == "absent"
-    assert "no change of sign" in found.reason
+    assert "the semantic branch has the lower training loss throughout" in found.reason
     gone = critical(dotphase.paper(omega=0.3), "linear", between=(0.3, 0.5), rule=RULE, scan=2)
-    assert "a branch is missing" in gone.reason
+    assert "the semantic branch is missing" in gone.reason
 
 
 def test_along_another_parameter():
@@ -60,6 +62,60 @@ def test_a_line_is_traced_in_order():
     between = (0.6, 1.3)
     line = critical_line(dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4)
     assert line[0].location.value < line[1].location.value
+
+
+def test_where_a_small_m_begins_to_grow_on_the_semantic_branch():
+    """ω = 0.3: above the onset the semantic point is stable against m, below it is not, on other nodes."""
+    task = dotphase.paper(omega=0.3)
+    found = critical(task, "instability", between=(0.75, 0.95), rule=RULE, precision=0.04, scan=3)
+    assert found.outcome in ("located", "imprecise"), found
+    assert within(found.location, 0.8125, 0.006), found  # four node sets of 2^15, seeds 0 to 3
+    sides = [found.location.value + side for side in (0.06, -0.03)]
+    above, below = follow(task, "semantic", "alpha", sides, rule=Sobol(2**16, seed=9))
+    assert above.stability.leading["m"].value.real < 1 < below.stability.leading["m"].value.real
+
+
+def test_what_is_stable_throughout_has_no_onset():
+    """ω = 0.3: a small θ does not grow on the positional branch, and replica symmetry holds on it."""
+    task, options = dotphase.paper(omega=0.3), {"between": (1.0, 2.0), "branch": "positional", "scan": 2}
+    theta = critical(task, "instability", rule=RULE, **options)
+    assert theta.outcome == "absent"
+    assert "the eigenvalue along θ of the positional branch is below one throughout" in theta.reason
+    replicon = critical(task, "replicon", rule=RULE, **options)
+    assert replicon.outcome == "absent"
+    assert "the replicon of the positional branch is below one" in replicon.reason
+
+
+def test_the_end_of_a_branch_is_a_line():
+    """The semantic branch ends at larger α, the more positional the teacher is."""
+    options = {"between": (0.25, 1.6), "precision": 0.1, "rule": Sobol(2**12), "scan": 5}
+    near, far = critical_line(dotphase.paper(), "spinodal", [0.1, 0.45], **options)
+    assert near.kind == far.kind == "spinodal"
+    assert near.location.value + 3 * np.hypot(near.location.error, far.location.error) < far.location.value
+
+
+def test_a_change_of_sign_beside_the_end_of_a_branch_is_found():
+    """D(p) = p − 0.42 on a branch that exists above 0.4, scanned at points of which none lies between."""
+
+    class Made(Difference):
+        def __call__(self, p, rule):
+            return (p - 0.42 if p > 0.4 else np.nan), np.full(8, 1e-3)
+
+    made = Made(dotphase.paper(), "sample_ratio", ("semantic",), lambda found: (0.0, np.zeros(8)), ("below", "above"))
+    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(0.42, abs=1e-5)
+    with pytest.raises(Absent, match="above throughout"):
+        coarse_root(made, scan_points((0.5, 1.0), 4), RULE, 1e-6)
+
+
+def test_phase_needs_no_common_nodes():
+    task = dotphase.paper(alpha=2, omega=0.3)
+    on = lambda branch, seed: dotphase.solve(task, branch, rule=Sobol(2**13, seed=seed), rtol=None)
+    paired, apart = (
+        phase_of([on("semantic", 0), on("positional", 0)]),
+        phase_of([on("semantic", 0), on("positional", 1)]),
+    )
+    assert paired.winner == apart.winner == "semantic"
+    assert apart.margin.error == pytest.approx(np.hypot(*(s.train_loss.error for s in apart.solutions)))
 
 
 def test_phase_says_who_wins_and_when_it_does_not_know():
@@ -78,3 +134,7 @@ def test_bad_input_is_refused():
         critical(dotphase.paper(), along="colour")
     with pytest.raises(ValueError, match="between"):
         critical(dotphase.paper(), between=(2.0, 1.0))
+    with pytest.raises(ValueError, match="branch"):
+        critical(dotphase.paper(), "instability", branch="mystic")
+    with pytest.raises(ValueError, match="direction"):
+        critical(dotphase.paper(), "instability", direction="up")

@@ -49,12 +49,25 @@ def phase_diagram(
 
 
 def transition(
-    kind: Annotated[str, typer.Argument(help="train-loss (α_c), linear (α_l) or spinodal (the semantic branch ends).")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="train-loss (α_c), linear (α_l), spinodal (a branch ends), instability (a small signal grows on a "
+            "branch) or replicon (replica symmetry breaks on a branch)."
+        ),
+    ],
     omega: Omega = None,
     sigma: Sigma = None,
     ridge: Ridge = None,
     positional: Positional = None,
     scenario: File = None,
+    branch: Annotated[
+        str, typer.Option("--branch", help="Of spinodal, instability and replicon: semantic, positional or uninformed.")
+    ] = "semantic",
+    direction: Annotated[
+        str | None,
+        typer.Option("--direction", help="Of instability: q, V, m or theta. [default: the other mechanism's]"),
+    ] = None,
     between: Annotated[str, typer.Option("--between", help="Where to look for α, first:last.")] = "0.2:5",
     precision: Annotated[float, typer.Option("--precision", help="Standard error of α asked for.")] = 4e-3,
     budget: Annotated[int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")] = 2**18,
@@ -68,7 +81,8 @@ def transition(
             raise ValueError(f"transition: expected {', '.join(KINDS)}, got {kind!r}")
         task = scenario_from(scenario, None, omega, sigma, ridge, positional)
         low, high = _numbers("--between", between, 2)
-        found = critical(task, kind, between=(low, high), precision=precision, budget=budget)
+        options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
+        found = critical(task, kind, between=(low, high), **options)
         absent = found.outcome == "absent"
         if as_json:
             alpha = None if absent else {"value": float(found.location.value), "error": float(found.location.error)}

@@ -36,10 +36,12 @@ def solve(
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
     rtol: Rtol = 5e-3,
     seed: Annotated[int, typer.Option("--seed", help="Which random scrambles of the nodes.")] = 0,
-    stability: Annotated[bool, typer.Option("--stability", help="Also say how stable each branch is.")] = False,
+    stability: Annotated[
+        bool, typer.Option("--stability/--no-stability", help="Also say how stable each branch is.")
+    ] = True,
     as_json: Json = False,
 ) -> None:
-    """Solve the theory: test error, training loss and overlaps of a branch, each with its error."""
+    """Solve the theory: test error, training loss, overlaps and stability of a branch, each with its error."""
     with one_line_errors():
         from dotphase.gaussian import Sobol
         from dotphase.theory import solve_many
@@ -54,18 +56,14 @@ def solve(
         with progress_bar("solving") as progress:
             rule = Sobol(seed=seed)
             found = solve_many([task] * len(starts), starts, rule=rule, rtol=rtol, progress=progress)
-        stable = [s.stability() if stability and s.outcome != "stalled" else None for s in found]
         if as_json:
             answers = [solution.to_dict() for solution in found]
-            for answer, at in zip(answers, stable, strict=True):
-                answer |= {} if at is None else {"stability": at.to_dict()}
+            for answer, solution in zip(answers, found, strict=True):
+                answer |= {"stability": _stability(solution)[0]} if stability else {}
             typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
         else:
             typer.echo(str(task))
-            _print_solutions(found)
-            for s, at in zip(found, stable, strict=True):
-                if at is not None:
-                    typer.echo(f"{s.branch}: {at}")
+            _print_solutions(found, stability)
 
 
 def baseline(
@@ -122,7 +120,19 @@ def branches(
         _print_branches(ratios, found)
 
 
-def _print_solutions(found: list[Solution]) -> None:
+def _stability(solution: Solution) -> tuple[dict, dict[str, str]]:
+    """The stability of a solution, for a file and as the rows of a table; and why, where it cannot be told."""
+    from dotphase.theory import SolveError
+
+    try:
+        at = solution.stability
+    except (SolveError, ArithmeticError) as error:
+        return {"verdict": "unknown", "reason": str(error)}, {"stability": "unknown"}
+    along = {f"eigenvalue along {name}": str(value) for name, value in at.shown.items()}
+    return at.to_dict(), {"stability": at.verdict, "replicon (regular part)": str(at.replicon)} | along
+
+
+def _print_solutions(found: list[Solution], stability: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -140,6 +150,9 @@ def _print_solutions(found: list[Solution]) -> None:
     table = Table("", *(s.branch for s in found), title="fixed points, values ± standard errors")
     for name, entry in rows.items():
         table.add_row(name, *(entry(s) for s in found))
+    stable = [_stability(s)[1] if stability else {} for s in found]
+    for name in dict.fromkeys(name for rows_of in stable for name in rows_of):
+        table.add_row(name, *(rows_of.get(name, "") for rows_of in stable))
     Console().print(table)
     for s in found:
         if s.reason:
@@ -158,6 +171,8 @@ def _print_branches(ratios: list[float], found: list[Solution]) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from dotphase.theory.transitions import phase_of
+
     table = Table(title="the two mechanisms as data grows: the one of lower training loss wins")
     for name in (
         "α",
@@ -171,16 +186,6 @@ def _print_branches(ratios: list[float], found: list[Solution]) -> None:
         table.add_column(name)
     for ratio, semantic, positional in zip(ratios, found[::2], found[1::2], strict=True):
         outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))
-        losses = [str(semantic.train_loss), str(positional.train_loss), _winner(semantic, positional)]
+        losses = [str(semantic.train_loss), str(positional.train_loss), phase_of([semantic, positional]).winner]
         table.add_row(f"{ratio:g}", *losses, str(semantic.test_error), str(positional.test_error), outcomes)
     Console().print(table)
-
-
-def _winner(semantic: Solution, positional: Solution) -> str:
-    if "stalled" in (semantic.outcome, positional.outcome):
-        return "unknown"
-    margin = float(semantic.train_loss.value - positional.train_loss.value)
-    error = float((semantic.train_loss.error**2 + positional.train_loss.error**2) ** 0.5)
-    if abs(margin) < 2 * error:
-        return "undecided"
-    return positional.mechanism if margin > 0 else semantic.mechanism

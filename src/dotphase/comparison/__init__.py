@@ -2,7 +2,7 @@
 
 from .compare import Comparison, Entry, compare
 from .pictures import draw_clusters, draw_comparison, draw_sizes, draw_trajectories
-from .trajectories import NoisyStart, Trajectories, follow, message_passing, state_evolution
+from .trajectories import NoisyStart, Trajectories, follow, message_passing
 
 __all__ = [
     "Comparison",
@@ -16,5 +16,4 @@ __all__ = [
     "draw_trajectories",
     "follow",
     "message_passing",
-    "state_evolution",
 ]

@@ -14,14 +14,10 @@ from ..finite.overlaps import overlaps as finite_overlaps
 from ..finite.sampling import sample
 from ..finite.statistics import Mean, over_seeds
 from ..finite.training import as_seeds
-from ..gaussian import Rule, Sobol
-from ..precision import in_double
+from ..gaussian import Rule
 from ..scenario import Scenario
-from ..scenario.symmetry import symmetries
-from ..theory.evaluator import Evaluator
-from ..theory.nodes import stabiliser
-from ..theory.overlaps import Overlaps, to_coordinates
-from ..theory.state_evolution import conjugates, input_step
+from ..theory.iteration import iterate
+from ..theory.overlaps import Overlaps
 
 
 @dataclass(frozen=True)
@@ -79,23 +75,6 @@ def _second_moment(first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np
     return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
 
 
-@in_double
-def state_evolution(scenario: Scenario, start: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
-    """The undamped iterates of the theory's map from given overlaps, the start first."""
-    evaluator = Evaluator(scenario, rule or Sobol(2**14), group := symmetries(scenario), stabiliser(group, start))
-    rho = scenario.law.rho
-    x = np.asarray(to_coordinates(start, rho))
-    iterates = [start]
-    for _ in range(steps):
-        evaluator.search(x)
-        # From the moments, not from `change`: for the solver that has no part along the gauge orbit.
-        hats = conjugates(evaluator.structure, evaluator.values, x, evaluator(x).moments)
-        overlaps = Overlaps(*map(np.asarray, input_step(evaluator.values, hats)[0]))
-        iterates.append(overlaps)
-        x = np.asarray(to_coordinates(overlaps, rho))
-    return iterates
-
-
 def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, seed: int) -> list[Overlaps]:
     """The undamped iterates of message passing on one sample, as overlaps, the start first."""
     instance = Instance(scenario, d, seed)
@@ -148,7 +127,7 @@ def follow(
 
     **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
     """
-    theory = [_flat(o) for o in state_evolution(scenario, start.overlaps(scenario), steps, rule)]
+    theory = [_flat(o) for o in iterate(scenario, start.overlaps(scenario), steps, rule)]
     passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
     return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
-from ..gaussian import Estimate, Rule, Sobol
+from ..gaussian import Rule, Sobol
 from ..scenario.scenario import ALIASES, Scenario
 from ..scenario.symmetry import apply, symmetries
 from .overlaps import Overlaps
-from .solution import Solution
+from .roots import SCANNED, Transition, over_node_sets, scan_points
+from .solution import USABLE, Solution
 from .solve import Start, solve
 from .starts import NAMES
 from .starts import start as named_start
-from .transitions import SCANNED, USABLE, Transition, _grid
 
-SEEDS = 4  # independent node sets on which the end of a branch is located
 SIGNIFICANT = 3.0  # errors by which an order parameter must differ from zero
 
 
@@ -67,61 +65,56 @@ def spinodal(
     between: tuple[float, float] = (0.2, 5.0),
     precision: float = 2e-3,
     rule: Sobol | None = None,
+    scan: int = SCANNED,
 ) -> Transition:
-    """Where a branch ends as a parameter falls: the last value at which its mechanism is still found.
+    """Where a branch ends along a parameter: the first end met from the upper side, whether the branch lies above it or
+    below (`reason` says which).
 
     The end is located by bisection to a quarter of `precision` on each of several independent node sets; the
     location is their mean, its error their standard error, which may well be larger than `precision`: near
     its end a branch is soft, and sampling errors are amplified.
     """
-    began, along = time.perf_counter(), ALIASES.get(along, along)
-    rule = rule or Sobol(2**14)
-    scan = _grid(between, SCANNED)
-    ends, evaluations = [], 0
-    for seed in range(SEEDS):
-        end, spent, reason = _end(scenario, start, along, scan, replace(rule, seed=rule.seed + seed), precision / 4)
-        evaluations += spent
-        if end is None:
-            gone = Estimate(np.nan, np.inf)
-            seconds = time.perf_counter() - began
-            return Transition("spinodal", along, gone, "absent", reason, evaluations, rule.count, seconds)
-        ends.append(end)
-    location = Estimate(float(np.mean(ends)), float(np.std(ends, ddof=1) / np.sqrt(SEEDS)))
-    precise = location.error <= precision
-    why = "" if precise else f"{SEEDS} node sets of {rule.count} put the end at {', '.join(f'{e:.4g}' for e in ends)}"
-    outcome, seconds = "located" if precise else "imprecise", time.perf_counter() - began
-    return Transition("spinodal", along, location, outcome, why, evaluations, rule.count, seconds)
+    along = ALIASES.get(along, along)
+    points = scan_points(between, scan)
+    end = lambda nodes: _end(scenario, start, along, points, nodes, precision / 4)
+    return over_node_sets("spinodal", along, rule or Sobol(2**14), precision, end)
 
 
 def _end(
-    scenario: Scenario, start: str, along: str, scan: Sequence[float] | np.ndarray, rule: Sobol, width: float
+    scenario: Scenario, start: str, along: str, points: np.ndarray, rule: Sobol, width: float
 ) -> tuple[float | None, int, str]:
-    """The end of a branch on one node set (None if there is none), the evaluations, and why there is none."""
+    """The end of a branch on one node set (None if there is none), the evaluations, and on which side it lies."""
     last: Start = start
-    inside, outside, spent = None, None, 0
+    spent = 0
 
-    def exists(p: float) -> bool:
+    def exists(p: float) -> bool | None:
+        """None where that cannot be told."""
         nonlocal last, spent
         solution = _continued(scenario.vary(**{along: p}), last, start, rule, None)
         spent += solution.evaluations
+        if solution.outcome == "stalled":
+            return None
         there = solution.outcome in USABLE and _present(solution, start)
         if there:
             last = solution
         return there
 
-    for p in map(float, scan):
-        if exists(p):
-            inside = p
-        elif inside is not None:
-            outside = p
+    seen: list[tuple[float, bool]] = []
+    for p in map(float, points):
+        there = exists(p)
+        if there is not None:
+            seen.append((p, there))
+        if len(seen) > 1 and seen[-1][1] != seen[-2][1]:
             break
-    if inside is None or outside is None:
-        what = "exists nowhere" if inside is None else "does not end"
-        return None, spent, f"the {start} branch {what} between {along} = {min(scan):.4g} and {max(scan):.4g}"
-    while inside - outside > width:
+    else:
+        what = "does not end" if seen and seen[0][1] else "exists nowhere" if seen else "cannot be followed"
+        return None, spent, f"the {start} branch {what} between {along} = {min(points):.4g} and {max(points):.4g}"
+    (outside, _), (inside, _) = sorted(seen[-2:], key=lambda pair: pair[1])
+    while abs(inside - outside) > width:
         middle = (inside + outside) / 2
         inside, outside = (middle, outside) if exists(middle) else (inside, middle)
-    return (inside + outside) / 2, spent, ""
+    side = "above" if inside > outside else "below"
+    return (inside + outside) / 2, spent, f"the {start} branch lies {side}"
 
 
 def _present(solution: Solution, start: str) -> bool:

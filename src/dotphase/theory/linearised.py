@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gaussian import Rule, Sobol
+from ..gaussian import Rule
 from ..precision import in_double
 from ..scenario.symmetry import Symmetry, symmetries
 from .evaluator import Evaluator, Point
@@ -14,8 +14,10 @@ from .fixed_points import fixed_point
 from .nodes import stabiliser
 from .overlaps import to_coordinates
 from .solution import Solution, SolveError
+from .solve import replicates
 
 MOST_EVALUATIONS = 30
+NEARLY = 100.0  # tolerances within which a fixed point may be linearised
 
 
 class Linearised(NamedTuple):
@@ -24,7 +26,7 @@ class Linearised(NamedTuple):
     - `evaluator`: the map on its nodes, with the prox of every node; `point`: F, J and the observables at x.
     - `kept`: the symmetries of the coordinates J is written in.
     - `shifts`: how far each replicate's own fixed point lies from x, to first order: dx_r = −J⁻¹F_r, (R, n).
-    - `deviations`: what that does to ε_g and ε_t, their own scatter included, (R, 2).
+    - `deviations`: how far its ε_g and ε_t there lie from the pooled ones, (R, 2), as `solve.replicates` has them.
     """
 
     solution: Solution
@@ -43,8 +45,8 @@ def linearise(
 
     **Arguments**
 
-    - `rule`: nodes; as many Sobol' points as the solution had unless given. On nodes other than the
-      solution's own the fixed point is first found again, by Newton's steps.
+    - `rule`: nodes; the solution's own unless given. On others the fixed point is first found again, by Newton's
+      steps.
     - `every_direction`: also the directions that break a symmetry of the solution: does a small θ grow where
       θ = 0?
     """
@@ -53,18 +55,23 @@ def linearise(
         raise SolveError(f"{solution.branch}: there is no fixed point to linearise around: {solution.reason}")
     group = symmetries(scenario)
     kept = group[:1] if every_direction else stabiliser(group, solution.overlaps)
-    evaluator = Evaluator(scenario, rule or Sobol(solution.nodes), group, kept)
+    evaluator = Evaluator(scenario, rule or solution.rule, group, kept)
     x = np.asarray(to_coordinates(solution.overlaps, scenario.law.rho))
+    if rule in (None, solution.rule):
+        evaluator.search(x)
+        evaluator.blur = solution.blur
+        point = evaluator(x)
+        if point.residual <= NEARLY * tolerance:
+            return around(solution, evaluator, point, kept)
     trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, near=True)
-    # A prox that two minima share may change hands at every search: then the minima in hand do.
-    if not (trail.converged or trail.point.residual <= tolerance):
+    # A prox that two minima share may change hands at every search: then the minima in hand do, and nearly there is
+    # there: a slope needs less than a solution.
+    if not (trail.converged or trail.point.residual <= NEARLY * tolerance):
         raise SolveError(f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}")
     return around(solution, evaluator, trail.point, kept)
 
 
 def around(solution: Solution, evaluator: Evaluator, point: Point, kept: tuple[Symmetry, ...]) -> Linearised:
     """The map around a fixed point that an evaluator has just reached."""
-    count = len(point.change)
-    shifts = -np.linalg.lstsq(point.slope, point.scatter[:, :count].T, rcond=1e-7)[0].T
-    deviations = point.scatter[:, count:] + shifts @ point.observable_slope
-    return Linearised(solution, evaluator, point, kept, shifts, deviations)
+    moved = replicates(point)
+    return Linearised(solution, evaluator, point, kept, moved[:, :-2], moved[:, -2:])

@@ -80,26 +80,29 @@ def moment_average(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
 
 def invariant_basis(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
     """An orthonormal basis, as rows, of the coordinates that a subgroup leaves alone."""
+    return _orbits(np.mean([coordinate_action(g, shape) for g in subgroup], axis=0))
+
+
+def coordinate_action(g: Symmetry, shape) -> np.ndarray:
+    """How a symmetry moves the coordinates: a signed permutation, (coordinates, coordinates)."""
     length, r_s, r_t = shape
     triangle = r_s * (r_s + 1) // 2
     rows, columns = np.tril_indices(r_s)
     total = length * (2 * triangle + r_s + r_s * r_t)
-    projector = np.zeros((total, total))
-    index = np.arange(total)
     cuts = np.cumsum([length * triangle, length * triangle, length * r_s])
-    C, V, m, phi = np.split(index, cuts)
-    for g in subgroup:
-        s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
-        corner = s[rows] * s[columns]
-        source = [part.reshape(length, -1)[order].ravel() for part in (C, V, m, phi)]
-        sign = [
-            np.tile(corner, length),
-            np.tile(corner, length),
-            np.tile(s, length),
-            np.tile(np.outer(s, t).ravel(), length),
-        ]
-        projector[index, np.concatenate(source)] += np.concatenate(sign) / len(subgroup)
-    return _orbits(projector)
+    C, V, m, phi = np.split(np.arange(total), cuts)
+    s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
+    corner = s[rows] * s[columns]
+    source = [part.reshape(length, -1)[order].ravel() for part in (C, V, m, phi)]
+    sign = [
+        np.tile(corner, length),
+        np.tile(corner, length),
+        np.tile(s, length),
+        np.tile(np.outer(s, t).ravel(), length),
+    ]
+    action = np.zeros((total, total))
+    action[np.arange(total), np.concatenate(source)] = np.concatenate(sign)
+    return action
 
 
 def _mean_action(subgroup, shapes) -> np.ndarray:

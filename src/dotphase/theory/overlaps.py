@@ -40,7 +40,7 @@ class Factors(NamedTuple):
     K: Any
 
 
-FLOOR = 1e-28
+FLOOR = 1e-16  # of q: weights that vanish come to rest there, with fields of 1e-8 that do nothing
 
 
 def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:

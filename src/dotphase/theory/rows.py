@@ -19,10 +19,9 @@ from .fixed_points import fixed_point
 from .linearised import Linearised, around, linearise
 from .nodes import stabiliser
 from .overlaps import to_coordinates
-from .solution import Solution, SolveError
-from .solve import Start, _solution, solve
+from .solution import USABLE, Solution, SolveError
+from .solve import Start, assemble, solve
 from .stability import replicon
-from .transitions import USABLE
 
 STRUGGLE = 40  # evaluations
 FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
@@ -101,7 +100,7 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     if not trail.converged:
         return None
     spent = time.perf_counter() - began
-    solution = _solution(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
+    solution = assemble(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
     if solution.outcome != "converged" or solution.mechanism != last.mechanism:
         return None
     return Found(solution, around(solution, evaluator, trail.point, kept), last)
@@ -114,7 +113,7 @@ def replicon_of(found: Found) -> tuple[Estimate, float]:
     """The replicon and the share of samples with several minima; not a number where there is no fixed point."""
     if found.line is None:
         return Estimate(np.nan, np.inf), found.solution.prox_disagreement
-    return replicon(found.line)
+    return replicon(found.line), found.line.evaluator.several
 
 
 def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:

@@ -19,6 +19,7 @@ import numpy as np
 from ..gaussian import Estimate, Sobol
 from ..precision import in_double
 from ..scenario.scenario import ALIASES, Scenario
+from .fixed_points import solve_off_gauge
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .solve import Start, solve
@@ -49,7 +50,7 @@ def sensitivities(
 
         sensitivities(dotphase.solve(dotphase.paper(alpha=2), "semantic"))["sample_ratio"].test_error
     """
-    rule, names = rule or Sobol(solution.nodes), list(parameters)
+    rule, names = rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol()), list(parameters)
     rows = []
     for seed in range(SEEDS):
         at = linearise(solution, replace(rule, seed=rule.seed + seed))
@@ -81,7 +82,7 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
         evaluator.values, evaluator.minima, evaluator.unsettled = kept
     along_F = (sides[0].change - sides[1].change) / (2 * h)
     along_observables = (sides[0].observables - sides[1].observables) / (2 * h)
-    dx = -np.linalg.lstsq(point.slope, along_F, rcond=1e-7)[0]
+    dx = -solve_off_gauge(point.slope, along_F, point.gauge)
     return along_observables + dx @ point.observable_slope
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..gaussian import Estimate
+from ..gaussian import Estimate, Rule
 from ..scenario.scenario import Scenario
 from .overlaps import Overlaps
 
@@ -22,6 +23,9 @@ OUTCOMES = {
 }
 
 
+USABLE = ("converged", "imprecise")  # outcomes that are fixed points of the kind asked for
+
+
 class SolveError(RuntimeError):
     """Raised instead of returning a solution that is no answer, when `throw=True`."""
 
@@ -32,10 +36,13 @@ class Solution:
 
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`: q̂, V̂, m̂, θ̂.
     - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
+    - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R, 2). Solutions on
+      the same nodes have errors in common, which cancel in the difference of their deviations.
     - `branch`: the start asked for; `mechanism`: what was found (semantic, positional, uninformed, mixed).
     - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "converged".
-    - `residual`: undamped; `evaluations`: of the map, on all node sets; `nodes`: in the last one.
-    - `prox_disagreement`: the share of samples whose inner problem has more than one minimum.
+    - `residual`: undamped; `evaluations`: of the map, on all node sets; `rule`: the last of them, of `nodes` nodes.
+    - `prox_disagreement`: the share of samples whose inner problem has more than one minimum; `blur`: the energy over
+      which jumps between them were blurred.
     """
 
     scenario: Scenario
@@ -48,10 +55,13 @@ class Solution:
     conjugates: Overlaps
     test_error: Estimate
     train_loss: Estimate
+    deviations: np.ndarray
     residual: float
     evaluations: int
+    rule: Rule
     nodes: int
     prox_disagreement: float
+    blur: float
     seconds: float
 
     @property
@@ -63,8 +73,12 @@ class Solution:
         reason = f" ({self.reason})" if self.reason else ""
         return f"{self.branch}: {self.outcome}{reason}; test error {self.test_error}; training loss {self.train_loss}"
 
+    @cached_property
     def stability(self) -> Stability:
-        """Is it stable? The replicon and the eigenvalues of the map here, as `theory.stability` defines them."""
+        """Is it stable? The replicon and the eigenvalues of the map here, as `theory.stability` defines them.
+
+        Worked out when first asked for, on the solution's own nodes; a stalled solution has none (`SolveError`).
+        """
         from .stability import stability
 
         return stability(self)

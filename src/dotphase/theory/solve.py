@@ -20,11 +20,13 @@ from .fixed_points import SEARCH_BELOW, Trail, fixed_point, solve_off_gauge
 from .nodes import BLOCK, stabiliser
 from .overlaps import Overlaps, from_coordinates, to_coordinates
 from .solution import Solution, SolveError
-from .starts import mechanism
+from .starts import mechanism, vanished
 from .starts import start as named_start
 from .state_evolution import conjugates
 
 COARSE = 2**13  # nodes on which a fixed point is first located
+SIGNAL = {"semantic": "theta", "positional": "m"}  # the overlap a start is named for
+GONE = 0.1  # of its start, below which a signal may be dying out
 Start = str | Overlaps | Solution
 
 
@@ -80,7 +82,10 @@ def solve(
         evaluator, trail = _near(scenario, finer, group, kept, x, tolerance, most_evaluations)
         evaluations += evaluator.evaluations
         x = trail.point.x
-    solution = _solution(scenario, label, evaluator, trail, rtol, evaluations, time.perf_counter() - began)
+    solution = assemble(scenario, label, evaluator, trail, rtol, evaluations, time.perf_counter() - began)
+    if solution.outcome == "stalled":
+        options = {"rtol": rtol, "budget": budget, "tolerance": tolerance, "most_evaluations": most_evaluations}
+        solution = _silenced(solution, overlaps, rule=rule, **options) or solution
     if throw and solution.outcome in ("stalled", "collapsed"):
         raise SolveError(f"{label}: {solution.outcome}: {solution.reason}")
     return solution
@@ -139,6 +144,23 @@ def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
     return overlaps, mechanism(overlaps, scenario.law.rho)
 
 
+def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:
+    """The uninformed fixed point, where an iteration has stalled next to it: the signal its start is named for has all
+    but gone, and does not grow from nothing. Few nodes near a jump, or weights that vanish, keep it from dying out
+    exactly."""
+    part = SIGNAL.get(stalled.branch, "q")
+    largest = lambda overlaps: np.abs(getattr(overlaps, part)).max()
+    if part == "q" or not 0 < largest(stalled.overlaps) < GONE * largest(began):
+        return None
+    rest = solve(stalled.scenario, "uninformed", **options)
+    apart = abs(float(rest.train_loss.value - stalled.train_loss.value))
+    if rest.outcome == "stalled" or apart > GONE * rest.train_loss.value or rest.stability.leaves(part):
+        return None
+    spent, seconds = stalled.evaluations + rest.evaluations, stalled.seconds + rest.seconds
+    reason = _collapse(stalled.branch, rest.overlaps)
+    return replace(rest, branch=stalled.branch, outcome="collapsed", reason=reason, evaluations=spent, seconds=seconds)
+
+
 def _levels(rule: Rule) -> list[Rule]:
     if isinstance(rule, Sobol) and rule.count > COARSE:
         return [replace(rule, count=COARSE), rule]
@@ -188,7 +210,7 @@ def _from_start(
             kind = lambda point: mechanism(Overlaps(*map(np.asarray, _from(point, rho, rank))), rho)
             if trail.converged and kind(trail.point.x) == kind(x):
                 return evaluator, trail, spent
-    for factor, delta in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0)):
+    for factor, delta in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0)):
         x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), rho))
         evaluator = new(rule)
         trail = fixed_point(evaluator, x, tolerance, most, delta=delta)
@@ -201,7 +223,7 @@ def _from_start(
 def _finer(evaluator: Evaluator, point: Point, rtol: float, budget: int) -> Rule | None:
     """A rule expected to meet `rtol`, or None if it is met already or the budget forbids it."""
     rule = evaluator.rule
-    errors = rule.error(_replicates(point)[:, -2:])
+    errors = rule.error(replicates(point)[:, -2:])
     excess = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max()) / rtol
     if excess <= 1 or not isinstance(rule, Sobol) or 2 * rule.count > budget:
         return None
@@ -212,7 +234,7 @@ def _finer(evaluator: Evaluator, point: Point, rtol: float, budget: int) -> Rule
     return replace(rule, count=rule.count * factor)
 
 
-def _replicates(point: Point) -> np.ndarray:
+def replicates(point: Point) -> np.ndarray:
     """How far each replicate's own fixed point and observables lie from the pooled ones, to first order.
 
     Replicate r has F_r; its fixed point is at dx_r = −J⁻¹ F_r, and its test error moves with it. Its training loss, a
@@ -224,7 +246,7 @@ def _replicates(point: Point) -> np.ndarray:
     return np.column_stack([dx, test_error, point.loss_scatter])
 
 
-def _solution(
+def assemble(
     scenario: Scenario,
     label: str,
     evaluator: Evaluator,
@@ -233,20 +255,23 @@ def _solution(
     evaluations: int,
     seconds: float,
 ) -> Solution:
+    """The solution at the end of a trail."""
     point, rule, structure = trail.point, evaluator.rule, scenario.structure
     rho = scenario.law.rho
     overlaps = Overlaps(*map(np.asarray, _from(point.x, rho, structure.student.rank)))
     hats = Overlaps(*map(np.asarray, _conjugates(structure)(evaluator.values, point.x, point.moments)))
     if trail.converged:
-        deviations = _replicates(point)
+        deviations = replicates(point)
         moved = _pushed(point.x, rho, deviations[:, :-2] @ evaluator.basis, structure.student.rank)
         overlap_errors = Overlaps(*(rule.error(np.asarray(part)) for part in moved))
-        errors = rule.error(deviations[:, -2:])
+        deviations = deviations[:, -2:]
+        errors = rule.error(deviations)
     else:
+        deviations = np.full((len(rule.pool), 2), np.inf)
         overlap_errors = Overlaps(*(np.full_like(part, np.inf) for part in overlaps))
         errors = np.full(2, np.inf)
     found = mechanism(overlaps, rho, overlap_errors if trail.converged else None)
-    outcome, reason = _outcome(label, found, trail, errors, point, evaluator, rtol)
+    outcome, reason = _outcome(label, found, overlaps, trail, errors, point, evaluator, rtol)
     return Solution(
         scenario=scenario,
         branch=label,
@@ -258,10 +283,13 @@ def _solution(
         conjugates=hats,
         test_error=Estimate(float(point.observables[0]), float(errors[0])),
         train_loss=Estimate(float(point.observables[1]), float(errors[1])),
+        deviations=deviations,
         residual=point.residual,
         evaluations=evaluations,
+        rule=rule,
         nodes=rule.count if isinstance(rule, Sobol) else evaluator.ensemble.blocks[0].weights[0].size,
         prox_disagreement=evaluator.several,
+        blur=evaluator.blur,
         seconds=seconds,
     )
 
@@ -269,6 +297,7 @@ def _solution(
 def _outcome(
     label: str,
     found: str,
+    overlaps: Overlaps,
     trail: Trail,
     errors: np.ndarray,
     point: Point,
@@ -279,9 +308,8 @@ def _outcome(
         return "stalled", trail.reason
     if evaluator.unsettled > 0:
         return "stalled", f"the inner minimisation failed on {evaluator.unsettled:.2%} of the nodes"
-    if label in ("semantic", "positional") and found not in (label, "mixed"):
-        letter = {"semantic": "θ", "positional": "m"}[label]
-        return "collapsed", f"{letter} → 0: there is no {label} fixed point near this start"
+    if label in SIGNAL and found not in (label, "mixed"):
+        return "collapsed", _collapse(label, overlaps)
     relative = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
     if rtol is not None and relative > rtol:
         return (
@@ -289,6 +317,12 @@ def _outcome(
             f"relative error {relative:.1e} with all nodes of the budget, {rtol:.1e} was asked for",
         )
     return "converged", ""
+
+
+def _collapse(label: str, overlaps: Overlaps) -> str:
+    if vanished(overlaps):
+        return "q → 0: all weights vanish, the ridge outweighs what they could learn"
+    return f"{'θ' if label == 'semantic' else 'm'} → 0: there is no {label} fixed point near this start"
 
 
 _to = jax.jit(to_coordinates)

@@ -8,32 +8,48 @@ below one:
 R = (λ + Σ_κ γ_κ V̂_κ)⁻¹. This is the regular part: where the prox jumps, ∂g/∂w has a singular part that the
 formula does not see. How many samples could jump, those with several minima, is reported beside it.
 
-*Branch.* The eigenvalues of ∂map/∂x in all directions, those that break the solution's symmetries included.
+*Branch.* The eigenvalues μ of ∂map/∂x in all directions, those that break the solution's symmetries included.
 Each is named after the overlap its direction has most of: at the positional point, where θ = 0, the one named
-θ tells whether an infinitesimal semantic signal grows.
+θ tells whether an infinitesimal semantic signal grows. Re μ > 1 grows however much the iteration is damped; μ < −1
+makes only the plain iteration oscillate.
+
+Replicate r has its own Jacobian J_r at its own fixed point. With left and right eigenvectors y and v of the pooled one,
+y·v = 1, its eigenvalue is μ_r = μ + y·(J_r − J)v to first order, and the error of μ is their scatter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from ..compilation import compiled
 from ..gaussian import Estimate, Rule
-from ..precision import in_double
-from ..prox.linear import eliminate
-from ..prox.loss import loss_derivatives
-from ..scenario.scenario import Structure
-from ..scenario.symmetry import Symmetry
 from .linearised import Linearised, linearise
 from .solution import Solution
-from .state_evolution import Block, _moments, compiled_settle, conjugates, fields
+from .spectra import Spectra, spectra
 
 PARTS = ("q", "V", "m", "theta")
+LETTERS = {"theta": "θ"}
+NULL = 1e-9
+SURE = 2.0  # errors by which a number must differ from one
+
+
+class Eigenvalue(NamedTuple):
+    """An eigenvalue μ of ∂map/∂x, its standard error, and how far each replicate's lies from it, (R,)."""
+
+    value: complex
+    error: float
+    deviations: np.ndarray
+
+    @property
+    def growth(self) -> Estimate:
+        """Re μ ± error: above one, a deviation in this direction grows."""
+        return Estimate(self.value.real, self.error)
+
+    def __str__(self) -> str:
+        turning = f" ± {abs(self.value.imag):.2g}i" if abs(self.value.imag) > 1e-9 else ""
+        return f"{self.growth}{turning}"
 
 
 @dataclass(frozen=True)
@@ -42,156 +58,116 @@ class Stability:
 
     - `replicon`: the spectral radius, regular part; `several_minima`: the share of samples whose prox may
       jump.
-    - `eigenvalues`: of ∂map/∂x, the largest in modulus along each of q, V, m, θ (absent where none is named
-      after it).
+    - `eigenvalues`: of ∂map/∂x along each of q, V, m, θ (absent where none is named after it), the one of largest
+      modulus: it says how the plain iteration moves.
+    - `leading`: likewise the one of largest real part: it says whether the branch is stable.
     """
 
     replicon: Estimate
     several_minima: float
-    eigenvalues: dict[str, complex]
+    eigenvalues: dict[str, Eigenvalue]
+    leading: dict[str, Eigenvalue]
+
+    @property
+    def verdict(self) -> str:
+        """`stable`, `unstable along …`, or `undecided along …` where one is within two errors."""
+        growths = {LETTERS.get(part, part): at.growth for part, at in self.leading.items()}
+        growths["the replicon"] = self.replicon
+        unstable = [name for name, at in growths.items() if at.value - SURE * at.error > 1]
+        unsure = [name for name, at in growths.items() if abs(at.value - 1) <= SURE * at.error]
+        if unstable:
+            return f"unstable along {', '.join(unstable)}"
+        return f"undecided along {', '.join(unsure)}" if unsure else "stable"
+
+    @property
+    def shown(self) -> dict[str, Eigenvalue]:
+        """By letter: the leading eigenvalue where it makes the branch unstable, else the one of largest modulus."""
+        telling = lambda part: self.leading[part] if self.leading[part].value.real > 1 else self.eigenvalues[part]
+        return {LETTERS.get(part, part): telling(part) for part in self.leading}
 
     def __str__(self) -> str:
-        letters = {"theta": "θ"}
-        along = ", ".join(f"{letters.get(part, part)} {value:.3g}" for part, value in self._real().items())
+        along = ", ".join(f"{name} {at}" for name, at in self.shown.items())
         several = f"{self.several_minima:.2%} of samples with several minima"
-        return f"replicon {self.replicon} (regular part; {several}); eigenvalues of the map along {along}"
-
-    def _real(self) -> dict[str, complex | float]:
-        return {part: v.real if abs(v.imag) < 1e-9 else v for part, v in self.eigenvalues.items()}
+        return f"{self.verdict}; replicon {self.replicon} (regular part; {several}); eigenvalues along {along}"
 
     @property
     def replica_symmetric(self) -> bool:
         """Whether the replicon's regular part is below one by more than two errors."""
-        return bool(self.replicon.value + 2 * self.replicon.error < 1)
+        return bool(self.replicon.value + SURE * self.replicon.error < 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers, for `dotphase solve --stability --json`; an eigenvalue is [real, imaginary]."""
+        """Plain numbers, as `dotphase solve --json` prints them; an eigenvalue is [real, imaginary]."""
+        plain = lambda of: {
+            part: {"value": [at.value.real, at.value.imag], "error": at.error} for part, at in of.items()
+        }
         return {
+            "verdict": self.verdict,
             "replicon": {"value": float(self.replicon.value), "error": float(self.replicon.error)},
             "several_minima": self.several_minima,
-            "eigenvalues": {part: [value.real, value.imag] for part, value in self.eigenvalues.items()},
+            "eigenvalues": plain(self.eigenvalues),
+            "leading": plain(self.leading),
         }
 
     def grows(self, part: str) -> bool:
-        """Whether a small deviation along q, V, m or θ grows when the map is iterated: |eigenvalue| > 1.
-
-        An eigenvalue below −1 makes the plain iteration oscillate but not a damped one; above +1 no damping
-        helps.
-        """
-        return abs(self.eigenvalues.get(part, 0.0)) > 1
+        """Whether a small deviation along q, V, m or θ grows when the map is iterated: |μ| > 1 by two errors."""
+        at = self.eigenvalues.get(part)
+        return at is not None and abs(at.value) - SURE * at.error > 1
 
     def leaves(self, part: str) -> bool:
-        """Whether it grows however much the iteration is damped: Re eigenvalue > 1."""
-        return complex(self.eigenvalues.get(part, 0.0)).real > 1
+        """Whether it grows however much the iteration is damped: Re μ > 1 by two errors."""
+        at = self.leading.get(part)
+        return at is not None and at.value.real - SURE * at.error > 1
 
 
 def stability(solution: Solution, rule: Rule | None = None) -> Stability:
-    """The replicon and the eigenvalues of a solution.
+    """The replicon and the eigenvalues of a solution, on its own nodes unless others are given.
 
     **Example**
 
         at = stability(dotphase.solve(dotphase.paper(alpha=1.25), "positional"))
-        print(at.replicon, at.eigenvalues["theta"])
+        print(at.verdict, at.replicon, at.leading["theta"])
     """
-    return Stability(*replicon(linearise(solution, rule)), eigenvalues(solution, rule))
+    at = linearise(solution, rule)
+    return stability_at(at, spectra(at))
 
 
-def eigenvalues(solution: Solution, rule: Rule | None = None) -> dict[str, complex]:
-    """The eigenvalue of ∂map/∂x of largest modulus along each kind of direction."""
-    slope = linearise(solution, rule, every_direction=True).point.slope
-    values, vectors = np.linalg.eig(slope + np.eye(len(slope)))
-    length, r_s, r_t = solution.scenario.structure.shape
-    triangle = r_s * (r_s + 1) // 2
-    owner = np.repeat(range(4), length * np.array([triangle, triangle, r_s, r_s * r_t]))
-    # log q, log V and θ are pure numbers; m is measured in units of √q.
-    unit = np.where(owner == 2, np.sqrt(np.abs(solution.overlaps.q).max()), 1.0)
-    size = np.abs(vectors / unit[:, None]) ** 2
-    weight = np.array([size[owner == part].sum(0) for part in range(4)])
-    named: dict[str, complex] = {}
-    for value, part in sorted(zip(values, weight.argmax(0), strict=True), key=lambda pair: abs(pair[0])):
-        named[PARTS[part]] = complex(value)
-    return named
+def stability_at(at: Linearised, around: Spectra) -> Stability:
+    """The stability of a linearised fixed point from its spectra."""
+    if not np.isfinite(around.replicon):
+        raise ArithmeticError("the replicon is not finite at this fixed point")
+    found = named_eigenvalues(at, around)
+    strongest = {part: max(group, key=lambda e: abs(e.value)) for part, group in found.items()}
+    leading = {part: max(group, key=lambda e: e.value.real) for part, group in found.items()}
+    return Stability(replicon(at, around), at.evaluator.several, strongest, leading)
 
 
-@in_double
-def replicon(at: Linearised) -> tuple[Estimate, float]:
-    """The replicon's spectral radius with its error, and the share of samples that have several minima.
+def replicon(at: Linearised, around: Spectra | None = None) -> Estimate:
+    """The replicon's spectral radius with its error.
 
     Each replicate is taken at its own fixed point, so that its nodes' error in V̂ counts as well as that in
     E[J Δ Jᵀ].
     """
-    rule, x = at.evaluator.rule, at.point.x
-    pooled = _radius(at, x, rule.pool)
-    if not np.isfinite(pooled):
-        raise ArithmeticError("the replicon is not finite at this fixed point")
-    places = x + at.shifts @ at.evaluator.basis
-    own = np.array([_radius(at, place, alone) for place, alone in zip(places, np.eye(len(places)), strict=True)])
-    return Estimate(pooled, float(rule.error(own - pooled))), at.evaluator.several
+    around = around or spectra(at, directions=False)
+    error = at.evaluator.rule.error(around.replicons - around.replicon)
+    return Estimate(around.replicon, float(error))
 
 
-def _radius(at: Linearised, x: np.ndarray, pool: np.ndarray) -> float:
-    """The spectral radius at coordinates x, expectations over the replicates as weighted by `pool`."""
-    evaluator, structure = at.evaluator, at.evaluator.structure
-    settle, expect = compiled_settle(structure), compiled_expectations(structure)
-    squares = moments = np.zeros(())
-    assert evaluator.minima is not None
-    for block, (z, rival_of) in zip(evaluator.ensemble.blocks, evaluator.minima, strict=True):
-        rest = settle(evaluator.values, x, block, z, rival_of)
-        out = expect(evaluator.values, x, block, pool, rest.z, rest.inverse, rival_of, evaluator.blur)
-        squares, moments = squares + np.asarray(out[0]), moments + np.asarray(out[1])
-    actions = [_action(g, structure.shape) for g in at.kept]
-    squares = sum(action @ squares @ action.T for action in actions) / len(actions)
-    respond = compiled_response(structure)
-    return float(respond(evaluator.values, x, evaluator.ensemble.average @ moments, squares))
-
-
-def _action(g: Symmetry, shape: tuple[int, int, int]) -> np.ndarray:
-    """How a symmetry acts on Δ, as a signed permutation of its L r_s² entries."""
-    length, r_s, _ = shape
-    s = np.array(g.student)
-    source = np.arange(length * r_s * r_s).reshape(length, r_s, r_s)[list(g.order)].ravel()
-    action = np.zeros((len(source), len(source)))
-    action[np.arange(len(source)), source] = np.tile(np.outer(s, s).ravel(), length)
-    return action
-
-
-@lru_cache(maxsize=64)
-def compiled_expectations(structure: Structure):
-    """`(values, x, block, pool, z, inverse, rival_of, blur) -> (E[J_ka,lb J_kc,ld], moments)` of one block.
-
-    The first is a matrix from (l, b, d) to (k, a, c), entries of Δ; the second has V̂ in it.
-    """
-    length, r_s, _ = structure.shape
-    size = length * r_s
-
-    def run(values, x, block: Block, pool, z, inverse, rival_of, blur):
-        f, _, problem = fields(structure, values, x, block)
-        count = block.xi.shape[-1]
-        _, _, H = loss_derivatives(structure.student, problem, z[..., :count])
-        precision = jnp.zeros((length, r_s, length, r_s))
-        for l in range(length):
-            precision = precision.at[l, :, l].set(f.precision[l])
-        precision = precision.reshape(size, size)
-        moved, _ = eliminate(precision[..., None] + H, H)
-        J = -jnp.einsum("ij,jkn->ikn", precision, moved).reshape(length, r_s, length, r_s, count)
-        weights = (pool[:, None] * block.weights).reshape(-1)
-        squares = jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, weights).reshape(length * r_s**2, -1)
-        return squares, pool @ _moments(structure, values, x, block, z, inverse, rival_of, blur)
-
-    return compiled(run)
-
-
-@lru_cache(maxsize=64)
-def compiled_response(structure: Structure):
-    """`(values, x, moments, squares) -> ` the spectral radius of Δ_l ↦ ⟨γ_l R (Σ_κ γ_κ α E[J Δ Jᵀ]_κκ) R⟩."""
-    length, r_s, _ = structure.shape
-
-    def run(values, x, moments, squares):
-        law = values["law"]
-        V_hat = conjugates(structure, values, x, moments).V
-        R = jnp.linalg.inv(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
-        back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R)
-        whole = values["sample_ratio"] * back.reshape(length * r_s**2, -1) @ squares
-        return jnp.abs(jnp.linalg.eigvals(whole)).max()
-
-    return compiled(run)
+def named_eigenvalues(at: Linearised, around: Spectra) -> dict[str, list[Eigenvalue]]:
+    """All eigenvalues of ∂map/∂x with their errors, by the overlap their directions have most of."""
+    values, right = np.linalg.eig(around.jacobian)
+    left = np.linalg.pinv(right)
+    moved = np.einsum("ei,rij,je->re", left, around.jacobians - around.jacobian, right)
+    length, r_s, r_t = at.evaluator.structure.shape
+    triangle = r_s * (r_s + 1) // 2
+    owner = np.repeat(range(4), length * np.array([triangle, triangle, r_s, r_s * r_t]))
+    # log q, log V and θ are pure numbers; m is measured in units of √q.
+    unit = np.where(owner == 2, np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0)
+    size = np.abs(right / unit[:, None]) ** 2
+    weight = np.array([size[owner == part].sum(0) for part in range(4)])
+    named: dict[str, list[Eigenvalue]] = {}
+    for value, deviations, part in zip(values, moved.T, weight.argmax(0), strict=True):
+        if abs(value) < NULL:  # a direction that the map forgets at once
+            continue
+        error = float(at.evaluator.rule.error(np.abs(deviations)))
+        named.setdefault(PARTS[part], []).append(Eigenvalue(complex(value), error, deviations))
+    return {part: named[part] for part in PARTS if part in named}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..scenario.scenario import Scenario
-from .overlaps import Overlaps
+from .overlaps import SMALLEST, Overlaps
 
 NAMES = ("semantic", "positional", "uninformed")
 NOISE = 0.1  # variance of the noise, in units of the signal's
@@ -32,8 +32,10 @@ def start(scenario: Scenario, name: str) -> Overlaps:
 def mechanism(overlaps: Overlaps, rho: np.ndarray, errors: Overlaps | None = None) -> str:
     """Which mechanism overlaps show: m ≠ 0 is positional, θ ≠ 0 semantic, both mixed, none uninformed.
 
-    With their `errors` given, what is within three of them counts as zero.
+    With their `errors` given, what is within three of them counts as zero. Weights that vanish show nothing.
     """
+    if vanished(overlaps):
+        return "uninformed"
     noise_m, noise_theta = (0.0, 0.0) if errors is None else (3 * np.max(errors.m), 3 * np.max(errors.theta))
     q = max(float(np.abs(overlaps.q).max()), 1e-300)
     positional = float(np.abs(overlaps.m).max()) > max(1e-4 * np.sqrt(q), noise_m)
@@ -41,6 +43,11 @@ def mechanism(overlaps: Overlaps, rho: np.ndarray, errors: Overlaps | None = Non
     return {(True, True): "mixed", (True, False): "positional", (False, True): "semantic"}.get(
         (positional, semantic), "uninformed"
     )
+
+
+def vanished(overlaps: Overlaps) -> bool:
+    """Whether the weights are zero, Q → 0: fields far below one, in an attention that does not feel them."""
+    return float(np.abs(overlaps.q).max()) < SMALLEST**2
 
 
 def _semantic(scenario: Scenario):

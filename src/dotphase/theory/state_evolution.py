@@ -16,7 +16,7 @@ Input half-step, an average over the law ν of (γ, τ, π):
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -103,12 +103,6 @@ def compiled_search(structure: Structure, rivals: int):
 def compiled_centres(structure: Structure):
     """`(values, x, block) -> w`, where a descent may begin."""
     return jax.jit(lambda values, x, block: fields(structure, values, x, block)[2].centre)
-
-
-@lru_cache(maxsize=64)
-def compiled_settle(structure: Structure):
-    """`(values, x, block, z, rival_of) -> Settled`: follow known minima z, nodes and rivals, to coordinates x."""
-    return compiled(partial(_settle, structure))
 
 
 @lru_cache(maxsize=64)

@@ -1,34 +1,49 @@
 """Which mechanism wins, and where exactly that changes.
 
-A transition is a root of the difference of two observables along a parameter p, with the branches solved at
-every p:
+A transition is a root of a difference along a parameter p, with the branches solved at every p:
 
-    train-loss   ε_t(semantic) − ε_t(positional) = 0     the global minimum changes mechanism (α_c)
-    linear       ε_g(semantic) − ε_lin = 0               attention beats the linear positional baseline (α_l)
+    train-loss    ε_t(semantic) − ε_t(positional) = 0    the global minimum changes mechanism (α_c)
+    linear        ε_g(semantic) − ε_lin = 0              attention beats the linear positional baseline (α_l)
+    instability   Re μ − 1 = 0                           a small signal of the other mechanism grows on a branch: μ is
+                                                         the leading eigenvalue of ∂map/∂x along its overlap
+    replicon      spectral radius − 1 = 0                replica symmetry breaks on a branch (regular part)
 
-Both branches use the same scrambled nodes, and each replicate r has a difference D_r of its own, in which
-what their errors share cancels. The root's error is the scatter of p_r = p − D_r/D′ over replicates.
+and `spinodal` is where a branch ends. Branches that are compared use the same scrambled nodes; `roots.py` says how a
+root gets its error.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..gaussian import Estimate, Sobol
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
-from .linearised import Linearised, linearise
+from .branches import spinodal
+from .linearised import linearise
+from .roots import (
+    SCANNED,
+    Absent,
+    Difference,
+    Transition,
+    coarse_root,
+    over_node_sets,
+    refined_root,
+    scan_points,
+)
 from .solution import Solution
 from .solve import Start, solve
+from .spectra import spectra
+from .stability import LETTERS, PARTS, named_eigenvalues
+from .starts import NAMES
 
-KINDS = ("train-loss", "linear", "spinodal")
-SCANNED = 16  # points of the first scan for a change of sign
-USABLE = ("converged", "imprecise")
+KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
+OTHER = {"semantic": "m", "positional": "theta", "uninformed": "theta"}  # which small signal may grow on a branch
 
 
 @dataclass(frozen=True)
@@ -46,25 +61,6 @@ class Phase:
     solutions: tuple[Solution, ...]
 
 
-@dataclass(frozen=True)
-class Transition:
-    """Where something changes along a parameter.
-
-    - `location`: the parameter's value there, ± its standard error.
-    - `outcome`: "located", "imprecise" (the node budget did not bring the error down to what was asked for)
-      or "absent" (no change in the interval; the location is then not a number and `reason` says why).
-    """
-
-    kind: str
-    along: str
-    location: Estimate
-    outcome: str
-    reason: str
-    evaluations: int
-    nodes: int
-    seconds: float
-
-
 def phase(scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional"), rule: Sobol | None = None) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
@@ -73,87 +69,76 @@ def phase(scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional
         phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
     """
     rule = rule or Sobol(2**15)
-    found = _distinct([solve(scenario, start, rule=rule, rtol=None) for start in starts])
+    return phase_of([solve(scenario, start, rule=rule, rtol=None) for start in starts])
+
+
+def phase_of(solutions: Sequence[Solution]) -> Phase:
+    """Which of several solutions of one scenario has the lowest training loss.
+
+    On the same nodes the errors that two solutions share cancel in their difference; on different ones they add up.
+    """
+    found = _distinct(solutions)
     if any(s.outcome == "stalled" for s in found):
         return Phase("unknown", Estimate(np.nan, np.inf), tuple(found))
     found.sort(key=lambda s: float(s.train_loss.value))
     if len(found) == 1:
         return Phase(found[0].mechanism, Estimate(np.inf, 0.0), tuple(found))
-    best, second = (linearise(s, rule) for s in found[:2])
-    margin = _estimate(
-        rule, second.point.observables[1] - best.point.observables[1], second.deviations - best.deviations
-    )
-    decided = margin.value > 2 * margin.error
-    return Phase(found[0].mechanism if decided else "undecided", margin, tuple(found))
+    best, second = found[:2]
+    error = float(np.hypot(best.train_loss.error, second.train_loss.error))
+    if best.rule == second.rule:
+        error = float(best.rule.error(second.deviations[:, 1] - best.deviations[:, 1]))
+    margin = Estimate(float(second.train_loss.value - best.train_loss.value), error)
+    return Phase(best.mechanism if margin.value > 2 * margin.error else "undecided", margin, tuple(found))
 
 
-def _estimate(rule: Sobol, value: float, deviations: np.ndarray) -> Estimate:
-    return Estimate(float(value), float(rule.error(deviations[:, 1])))
-
-
-def _distinct(found: list[Solution]) -> list[Solution]:
+def _distinct(found: Sequence[Solution]) -> list[Solution]:
     """Without the collapsed ones whose fixed point another start, or nothing of interest, stands for."""
     kept: list[Solution] = []
     for s in found:
-        same = (t for t in kept if t.mechanism == s.mechanism and s.outcome != "stalled")
-        if not any(abs(float(t.train_loss.value - s.train_loss.value)) < 1e-9 for t in same):
+        alike = [t for t in kept if t.mechanism == s.mechanism and s.outcome != "stalled"]
+        # On different nodes one fixed point has two values, equal within their errors.
+        near = lambda t, s=s: 1e-9 if t.rule == s.rule else 3 * float(np.hypot(t.train_loss.error, s.train_loss.error))
+        if not any(abs(float(t.train_loss.value - s.train_loss.value)) < near(t) for t in alike):
             kept.append(s)
     return kept
 
 
-@dataclass
-class _Difference:
-    """D(p) on solved branches, which are followed from one p to the next."""
-
-    scenario: Scenario
-    along: str
-    starts: tuple[str, ...]
-    of: Callable[[list[np.ndarray], Scenario], float]
-    combine: Callable[[list[np.ndarray]], np.ndarray]
-    last: dict[str, Start] = field(default_factory=dict)
-    evaluations: int = 0
-
-    def solved(self, p: float, rule: Sobol) -> list[Solution]:
-        scenario = self.scenario.vary(**{self.along: p})
-        found = []
-        for start in self.starts:
-            solution = solve(scenario, self.last.get(start, start), rule=rule, rtol=None)
-            if solution.outcome not in USABLE and start in self.last:
-                solution = solve(scenario, start, rule=rule, rtol=None)
-            self.evaluations += solution.evaluations
-            if solution.outcome in USABLE:
-                self.last[start] = solution
-            found.append(solution)
-        return found
-
-    def value(self, p: float, rule: Sobol) -> float:
-        """D(p), or not a number where a branch does not exist."""
-        found = self.solved(p, rule)
-        if any(s.outcome not in USABLE for s in found):
-            return np.nan
-        observables = [np.array([s.test_error.value, s.train_loss.value], float) for s in found]
-        return self.of(observables, found[0].scenario)
-
-    def replicated(self, p: float, rule: Sobol) -> tuple[float, np.ndarray]:
-        """D(p), and how far each replicate's lies from it."""
-        found = self.solved(p, rule)
-        bad = [s for s in found if s.outcome not in USABLE]
-        if bad:
-            raise ArithmeticError(f"{bad[0].branch} at {self.along} = {p:.6g}: {bad[0].outcome}: {bad[0].reason}")
-        lines: list[Linearised] = [linearise(s, rule) for s in found]
-        self.evaluations += sum(line.evaluator.evaluations for line in lines)
-        value = self.of([line.point.observables for line in lines], found[0].scenario)
-        return value, self.combine([line.deviations for line in lines])
-
-
-def _difference(scenario: Scenario, kind: str, along: str) -> _Difference:
+def _difference(scenario: Scenario, kind: str, along: str, branch: str, direction: str) -> Difference:
     if kind == "train-loss":
-        of = lambda seen, _: float(seen[0][1] - seen[1][1])
-        return _Difference(scenario, along, ("semantic", "positional"), of, lambda seen: seen[0][:, 1] - seen[1][:, 1])
+        signs = ("the semantic branch has the lower training loss", "the positional branch has the lower training loss")
+        return Difference(scenario, along, ("semantic", "positional"), _losses_apart, signs)
     if kind == "linear":
-        of = lambda seen, at: float(seen[0][0] - linear_baseline(at).test_error.value)
-        return _Difference(scenario, along, ("semantic",), of, lambda seen: seen[0][:, 0])
-    raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        signs = tuple(f"the semantic test error is {word} the linear baseline's" for word in ("below", "above"))
+        return Difference(scenario, along, ("semantic",), _above_the_baseline, (signs[0], signs[1]))
+    what = "the replicon" if kind == "replicon" else f"the eigenvalue along {LETTERS.get(direction, direction)}"
+    signs = tuple(f"{what} of the {branch} branch is {word} one" for word in ("below", "above"))
+    of = _replicon_above_one if kind == "replicon" else lambda found: _eigenvalue_above_one(found, direction)
+    return Difference(scenario, along, (branch,), of, (signs[0], signs[1]), sure=kind == "replicon")
+
+
+def _losses_apart(found: list[Solution]) -> tuple[float, np.ndarray]:
+    semantic, positional = found
+    value = float(semantic.train_loss.value - positional.train_loss.value)
+    return value, semantic.deviations[:, 1] - positional.deviations[:, 1]
+
+
+def _above_the_baseline(found: list[Solution]) -> tuple[float, np.ndarray]:
+    baseline = linear_baseline(found[0].scenario).test_error.value
+    return float(found[0].test_error.value - baseline), found[0].deviations[:, 0]
+
+
+def _replicon_above_one(found: list[Solution]) -> tuple[float, np.ndarray]:
+    around = spectra(linearise(found[0]), directions=False)
+    return around.replicon - 1, around.replicons - around.replicon
+
+
+def _eigenvalue_above_one(found: list[Solution], direction: str) -> tuple[float, np.ndarray]:
+    at = linearise(found[0])
+    named = named_eigenvalues(at, spectra(at))
+    if direction not in named:
+        raise Absent(f"no eigenvalue has most of its direction along {LETTERS.get(direction, direction)}")
+    leading = max(named[direction], key=lambda e: e.value.real)
+    return leading.value.real - 1, np.real(leading.deviations)
 
 
 def critical(
@@ -165,17 +150,23 @@ def critical(
     budget: int = 2**17,
     rule: Sobol | None = None,
     scan: int = SCANNED,
+    branch: str = "semantic",
+    direction: str | None = None,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
     **Arguments**
 
-    - `kind`: `"train-loss"`, `"linear"` or `"spinodal"` (where the semantic branch ends).
+    - `kind`: one of `KINDS`, as above.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a rule.
     - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
       transition.
-    - `precision`: refine the nodes until the standard error is this small, or `budget` nodes are reached.
+    - `precision`: refine the nodes until the standard error is this small, or `budget` nodes are reached. What is
+      rough (`spinodal`, `instability`, `replicon`) is located on four independent sets of `rule` nodes instead, and its
+      error is their scatter.
+    - `branch`: of `instability`, `replicon` and `spinodal`.
+    - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch, θ on the others.
 
     **Example**
 
@@ -185,79 +176,51 @@ def critical(
     does not resolve the jumps of the prox.
     """
     along = ALIASES.get(along, along)
-    scenario.value_of(along)  # complains about an unknown name at once
+    direction = _checked(scenario, kind, along, between, precision, branch, direction)
+    if kind == "spinodal":
+        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan)
+    began, points = time.perf_counter(), scan_points(between, scan)
+    if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
+        root = lambda nodes: _on_one_set(
+            _difference(scenario, kind, along, branch, direction), points, nodes, precision
+        )
+        return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
+    rule, difference = rule or Sobol(2**13), _difference(scenario, kind, along, branch, direction)
+    end = lambda location, outcome, reason, nodes: Transition(
+        kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
+    )
+    try:
+        p = coarse_root(difference, points, rule, precision)
+        location, nodes, reason = refined_root(difference, p, rule, precision, budget)
+    except Absent as error:
+        return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
+    return end(location, "imprecise" if reason else "located", reason, nodes)
+
+
+def _on_one_set(
+    difference: Difference, points: np.ndarray, rule: Sobol, precision: float
+) -> tuple[float | None, int, str]:
+    try:
+        return coarse_root(difference, points, rule, precision), difference.evaluations, ""
+    except Absent as error:
+        return None, difference.evaluations, str(error)
+
+
+def _checked(scenario: Scenario, kind: str, along: str, between, precision, branch: str, direction: str | None) -> str:
+    """The direction of an instability; complains about what cannot be."""
+    scenario.value_of(along)
+    if kind not in KINDS:
+        raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
         raise ValueError(
             f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
         )
-    if kind == "spinodal":
-        from .branches import spinodal
-
-        return spinodal(scenario, "semantic", along, between, precision, rule)
-    began = time.perf_counter()
-    rule = rule or Sobol(2**13)
-    difference = _difference(scenario, kind, along)
-    try:
-        p, slope = _coarse(difference, _grid(between, scan), rule, precision)
-        location, rule = _refined(difference, p, slope, rule, precision, budget)
-    except ArithmeticError as error:
-        nowhere = Estimate(np.nan, np.inf)
-        seconds = time.perf_counter() - began
-        return Transition(kind, along, nowhere, "absent", str(error), difference.evaluations, rule.count, seconds)
-    outcome, reason = ("located", "") if location.error <= precision else ("imprecise", f"{budget} nodes were allowed")
-    seconds = time.perf_counter() - began
-    return Transition(kind, along, location, outcome, reason, difference.evaluations, rule.count, seconds)
-
-
-def _grid(between: tuple[float, float], count: int) -> np.ndarray:
-    """From the upper end to the lower, evenly in proportion where that makes sense."""
-    low, high = between
-    return np.geomspace(high, low, count) if low > 0 else np.linspace(high, low, count)
-
-
-def _coarse(difference: _Difference, points: np.ndarray, rule: Sobol, precision: float) -> tuple[float, float]:
-    """A root on few nodes and the slope there: first change of sign along `points`, then Brent's method."""
-    from scipy.optimize import brentq
-
-    missing, upper, at_upper = [], np.nan, np.nan
-    for p in points:
-        value = difference.value(float(p), rule)
-        missing += [f"{p:.4g}"] * (not np.isfinite(value))
-        if value * at_upper <= 0:
-            break
-        upper, at_upper = float(p), value
-    else:
-        where = f"{difference.along} between {points[-1]:g} and {points[0]:g}"
-        gone = f"; a branch is missing at {', '.join(missing)}" if missing else ""
-        raise ArithmeticError(f"no change of sign for {where}{gone}")
-    root: Any = brentq(lambda p: _finite(difference, p, rule), float(p), upper, xtol=precision / 2)
-    p, h = float(root), 0.02 * max(abs(root), 0.1)
-    slope = (_finite(difference, p + h, rule) - _finite(difference, p - h, rule)) / (2 * h)
-    return p, slope
-
-
-def _finite(difference: _Difference, p: float, rule: Sobol) -> float:
-    value = difference.value(p, rule)
-    if not np.isfinite(value):
-        raise ArithmeticError(f"a branch is missing at {difference.along} = {p:.4g}")
-    return value
-
-
-def _refined(
-    difference: _Difference, p: float, slope: float, rule: Sobol, precision: float, budget: int
-) -> tuple[Estimate, Sobol]:
-    """Newton's steps with a fixed slope on ever more nodes, each until it is small against the error."""
-    while True:
-        error, step, tries = 0.0, np.inf, 0
-        while abs(step) > 0.1 * max(error, precision / 10) and tries < 6:
-            value, deviations = difference.replicated(p, rule)
-            error, step = float(rule.error(deviations)) / abs(slope), -value / slope
-            p, tries = p + step, tries + 1
-        if error <= precision or 2 * rule.count > budget:
-            return Estimate(p, error), rule
-        # Errors fall about as the power 0.65 of the count.
-        factor = 2 ** int(np.clip(np.ceil(np.log2(error / precision) / 0.65), 1, 3))
-        rule = replace(rule, count=min(rule.count * factor, budget))
+    if branch not in NAMES:
+        raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
+    direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
+    if direction not in PARTS:
+        raise ValueError(f"direction: expected one of {', '.join(PARTS)}, got {direction!r}")
+    return direction
 
 
 def critical_line(

@@ -1,0 +1,42 @@
+"""The plain iteration of state evolution: what message passing follows step by step, however far it leads."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import jax
+import numpy as np
+
+from ..gaussian import Rule, Sobol
+from ..precision import in_double
+from ..scenario.scenario import Scenario, Structure
+from ..scenario.symmetry import symmetries
+from .evaluator import Evaluator
+from .nodes import stabiliser
+from .overlaps import Overlaps, to_coordinates
+from .state_evolution import conjugates, input_step
+
+
+@in_double
+def iterate(scenario: Scenario, overlaps: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
+    """The undamped iterates of the theory's map from given overlaps, the start first.
+
+    **Example**
+
+        iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
+    """
+    group = symmetries(scenario)
+    evaluator = Evaluator(scenario, rule or Sobol(2**14), group, stabiliser(group, overlaps))
+    iterates = [overlaps]
+    for _ in range(steps):
+        x = np.asarray(to_coordinates(iterates[-1], scenario.law.rho))
+        evaluator.search(x)
+        # From the moments, not from `change`: for the solver that has no part along the gauge orbit.
+        moved = _step(scenario.structure)(scenario.values, x, evaluator(x).moments)
+        iterates.append(Overlaps(*map(np.asarray, moved)))
+    return iterates
+
+
+@lru_cache(maxsize=64)
+def _step(structure: Structure):
+    return jax.jit(lambda values, x, moments: input_step(values, conjugates(structure, values, x, moments))[0])

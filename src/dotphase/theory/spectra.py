@@ -1,0 +1,157 @@
+"""The whole linear map around a fixed point: pooled, and of every replicate at its own fixed point.
+
+On a branch that keeps the symmetries H only one node per coset of H is evaluated. With s the derivative of those
+nodes' moments, (F, coordinates), the derivative over the whole orbit, symmetry-breaking directions included, is
+
+    S = mean over h in H of A_h s B_hᵀ,
+
+A_h and B_h the actions of h on moments and on coordinates. So a branch's stability against everything needs no more
+nodes than the branch itself.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from ..compilation import compiled
+from ..precision import in_double
+from ..prox.linear import eliminate
+from ..prox.loss import loss_derivatives
+from ..scenario.scenario import Structure
+from ..scenario.symmetry import Symmetry
+from ..threads import in_parallel
+from .evaluator import Evaluator
+from .gauge import tangents
+from .linearised import Linearised
+from .nodes import coordinate_action, moment_average
+from .state_evolution import Block, compiled_evaluate, compiled_input, conjugates, fields
+
+
+class Spectra(NamedTuple):
+    """Linear maps around a fixed point.
+
+    - `jacobian`: ∂map/∂x in every direction but the gauge's, (n, n);  `jacobians`: of each replicate at its own fixed
+      point, (R, n, n).
+    - `replicon`: the spectral radius of the replicon's map;  `replicons`: of each replicate, (R,).
+    """
+
+    jacobian: np.ndarray
+    jacobians: np.ndarray
+    replicon: float
+    replicons: np.ndarray
+
+
+@in_double
+def spectra(at: Linearised, directions: bool = True) -> Spectra:
+    """The linear maps around a linearised fixed point; without `directions` the replicon alone, at half the cost."""
+    x, pool = at.point.x, at.evaluator.rule.pool
+    places = [x, *(x + at.shifts @ at.evaluator.basis)]
+    pools = [pool, *np.eye(len(pool))]
+    blocks, minima = at.evaluator.ensemble.blocks, at.evaluator.minima
+    assert minima is not None
+    jobs = [(*where, *what) for where in zip(places, pools, strict=True) for what in zip(blocks, minima, strict=True)]
+    work = lambda job: _block(at, directions, *job)
+    found = [work(jobs[0]), *in_parallel(work, jobs[1:])]  # the first alone, since it may compile
+    each = [found[k : k + len(blocks)] for k in range(0, len(found), len(blocks))]
+    maps = [_maps(at, place, *map(sum, zip(*parts, strict=True))) for place, parts in zip(places, each, strict=True)]
+    jacobians, radii = (np.array(part) for part in zip(*maps, strict=True))
+    return Spectra(jacobians[0], jacobians[1:], float(radii[0]), radii[1:])
+
+
+def _block(
+    at: Linearised, directions: bool, x, pool, block: Block, minima
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What one block adds at coordinates x, replicates as `pool` weighs them: moments, (F,), slopes, (n, F), E[J J]."""
+    evaluator, structure = at.evaluator, at.evaluator.structure
+    evaluate, square = compiled_evaluate(structure), compiled_squares(structure)
+    (z, rival_of), values = minima, evaluator.values
+    slopes, moments = [], np.zeros(())
+    for part in _portions(evaluator, directions):
+        out = evaluate(values, x, part, block, pool, z, rival_of, evaluator.blur)
+        z, moments = out.z, pool @ np.asarray(out.moments)
+        slopes.append(np.asarray(out.slopes))
+    return moments, np.vstack(slopes), np.asarray(square(values, x, block, pool, z))
+
+
+def _portions(evaluator: Evaluator, directions: bool) -> list[np.ndarray]:
+    """All directions, as many at a time as the evaluator takes, so that nothing is compiled anew."""
+    size, n = evaluator.directions.shape
+    every = np.eye(n) if directions else np.zeros((1, n))
+    padded = np.vstack([every, np.zeros((-len(every) % size, n))])
+    return [padded[k : k + size] for k in range(0, len(padded), size)]
+
+
+def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, float]:
+    """∂map/∂x without its part along the gauge orbit, and the replicon's spectral radius, both symmetrised."""
+    evaluator, structure, n = at.evaluator, at.evaluator.structure, len(x)
+    moments = evaluator.ensemble.average @ moments
+    turned = [_action(h, structure.shape) for h in at.kept]
+    squares = np.mean([D @ squares @ D.T for D in turned], axis=0)
+    radius = compiled_response(structure)(evaluator.values, x, moments, squares)
+    if len(slopes) < n:
+        return np.zeros((n, n)), float(radius)
+    actions = [(moment_average((h,), structure.shape), coordinate_action(h, structure.shape)) for h in at.kept]
+    slopes = np.mean([B @ slopes[:n] @ A.T for A, B in actions], axis=0)
+    portions = _portions(evaluator, True)
+    slopes = np.vstack([slopes, np.zeros((sum(map(len, portions)) - n, slopes.shape[1]))])
+    rows = np.tile(moments, (len(evaluator.rule.pool) + 1, 1))  # as many as the evaluator has, and no new compilation
+    run, size = compiled_input(structure), len(portions[0])
+    along = [run(evaluator.values, x, rows, d, slopes[k * size : (k + 1) * size])[1] for k, d in enumerate(portions)]
+    gauge = tangents(x, evaluator.rho, evaluator.turns, np.eye(n))
+    off = np.eye(n) - gauge.T @ gauge
+    return off @ np.vstack([np.asarray(part) for part in along])[:n, :-3].T @ off, float(radius)
+
+
+def _action(g: Symmetry, shape: tuple[int, int, int]) -> np.ndarray:
+    """How a symmetry acts on Δ, as a signed permutation of its L r_s² entries."""
+    length, r_s, _ = shape
+    s = np.array(g.student)
+    source = np.arange(length * r_s * r_s).reshape(length, r_s, r_s)[list(g.order)].ravel()
+    action = np.zeros((len(source), len(source)))
+    action[np.arange(len(source)), source] = np.tile(np.outer(s, s).ravel(), length)
+    return action
+
+
+@lru_cache(maxsize=64)
+def compiled_squares(structure: Structure):
+    """`(values, x, block, pool, z) -> E[J_ka,lb J_kc,ld]`, J = −(1 + ∇²ℓ V)⁻¹ ∇²ℓ, of one block.
+
+    A matrix from (l, b, d) to (k, a, c), entries of Δ.
+    """
+    length, r_s, _ = structure.shape
+    size = length * r_s
+
+    def run(values, x, block: Block, pool, z):
+        f, _, problem = fields(structure, values, x, block)
+        count = block.xi.shape[-1]
+        _, _, H = loss_derivatives(structure.student, problem, z[..., :count])
+        precision = jnp.zeros((length, r_s, length, r_s))
+        for l in range(length):
+            precision = precision.at[l, :, l].set(f.precision[l])
+        precision = precision.reshape(size, size)
+        moved, _ = eliminate(precision[..., None] + H, H)
+        J = -jnp.einsum("ij,jkn->ikn", precision, moved).reshape(length, r_s, length, r_s, count)
+        weights = (pool[:, None] * block.weights).reshape(-1)
+        return jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, weights).reshape(length * r_s**2, -1)
+
+    return compiled(run)
+
+
+@lru_cache(maxsize=64)
+def compiled_response(structure: Structure):
+    """`(values, x, moments, squares) -> ` the spectral radius of Δ_l ↦ ⟨γ_l R (Σ_κ γ_κ α E[J Δ Jᵀ]_κκ) R⟩."""
+    length, r_s, _ = structure.shape
+
+    def run(values, x, moments, squares):
+        law = values["law"]
+        V_hat = conjugates(structure, values, x, moments).V
+        R = jnp.linalg.inv(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
+        back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R)
+        whole = values["sample_ratio"] * back.reshape(length * r_s**2, -1) @ squares
+        return jnp.abs(jnp.linalg.eigvals(whole)).max()
+
+    return compiled(run)
