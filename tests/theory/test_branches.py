@@ -1,6 +1,7 @@
 """Branches: continuation, where a branch ends, and fixed points without duplicates."""
 
 import numpy as np
+import pytest
 
 import dotphase
 from dotphase.gaussian import Sobol
@@ -40,6 +41,7 @@ def test_a_branch_without_end_is_said():
     assert "does not end" in found.reason
 
 
+@pytest.mark.slow
 def test_a_branch_that_ends_upwards_is_located_too():
     """Too large a ridge makes all weights vanish: the branch lies below its end."""
     task = dotphase.paper(alpha=1.0, omega=0.3)

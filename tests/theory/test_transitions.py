@@ -67,11 +67,11 @@ def test_a_line_is_traced_in_order():
 def test_where_a_small_m_begins_to_grow_on_the_semantic_branch():
     """ω = 0.3: above the onset the semantic point is stable against m, below it is not, on other nodes."""
     task = dotphase.paper(omega=0.3)
-    found = critical(task, "instability", between=(0.75, 0.95), rule=RULE, precision=0.04, scan=3)
+    found = critical(task, "instability", between=(0.7, 1.0), rule=Sobol(2**14), precision=0.04, scan=4)
     assert found.outcome in ("located", "imprecise"), found
     assert within(found.location, 0.8125, 0.006), found  # four node sets of 2^15, seeds 0 to 3
     sides = [found.location.value + side for side in (0.06, -0.03)]
-    above, below = follow(task, "semantic", "alpha", sides, rule=Sobol(2**16, seed=9))
+    above, below = follow(task, "semantic", "alpha", sides, rule=Sobol(2**15, seed=9))
     assert above.stability.leading["m"].value.real < 1 < below.stability.leading["m"].value.real
 
 
