@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from .precision import in_double
 
+P = ParamSpec("P")
 T = TypeVar("T")
 R = TypeVar("R")
 _here = threading.local()
@@ -28,15 +29,24 @@ def in_parallel(work: Callable[[T], R], jobs: Iterable[T], workers: int | None =
         yield from map(work, jobs)
         return
 
-    def alone(job: T) -> R:
-        _here.working = True
-        return in_double(work)(job)
-
     if workers is None:
-        yield from _pool().map(alone, jobs)
+        yield from _pool().map(one_of_many(work), jobs)
         return
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(alone, jobs)
+        yield from pool.map(one_of_many(work), jobs)
+
+
+def one_of_many(work: Callable[P, R]) -> Callable[P, R]:
+    """`work` in double precision, for a thread that is one of as many as there are cores: it starts no others."""
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        before, _here.working = getattr(_here, "working", False), True
+        try:
+            return in_double(work)(*args, **kwargs)
+        finally:
+            _here.working = before
+
+    return run
 
 
 def at_once(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:

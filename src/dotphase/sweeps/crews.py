@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from ..precision import in_double
+from ..threads import one_of_many
 from .plan import Known, Plan
 from .work import Result, compute_unit
 
@@ -60,4 +60,4 @@ class Threads:
                     future.cancel()
 
     def _compute(self, job: Job) -> Result:
-        return in_double(compute_unit)(self.plans[job.label], job.unit, job.known)
+        return one_of_many(compute_unit)(self.plans[job.label], job.unit, job.known)
