@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, finite, phases, sweeps, theory
+from . import counting, finite, phases, reproduce, sweeps, theory
 
 app = typer.Typer(
     help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
@@ -31,6 +31,7 @@ for command in (theory.solve, theory.baseline, theory.branches, finite.train, fi
     app.command()(command)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
+app.command()(reproduce.reproduce)
 app.add_typer(counting.app, name="counting")
 app.add_typer(sweeps.app, name="sweep")
 app.command()(sweeps.export)

@@ -1,13 +1,24 @@
-"""The one style all figures share: colours that mean something, and quiet axes."""
+"""The one style all figures share: colours that mean something, quiet axes, sizes of a printed page."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from matplotlib.colors import LinearSegmentedColormap
+import numpy as np
 
-COLOURS = {"semantic": "#0072B2", "positional": "#D55E00", "neutral": "#555555"}
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.figure import Figure
+
+# Told apart by colour-blind readers too (Okabe and Ito), and the same in every figure.
+COLOURS = {"semantic": "#0072B2", "positional": "#D55E00", "uninformed": "#999999", "neutral": "#555555"}
+MARKERS = {"semantic": "o", "positional": "s"}
+DASHES = ("-", "--", ":")
+WIDTH = 6.75  # inches: the text of a page with one column
 
 STYLE: Any = {
     "font.size": 10,
@@ -19,6 +30,87 @@ STYLE: Any = {
     "legend.frameon": False,
     "legend.fontsize": 9,
 }
+PAGE: Any = STYLE | {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7,
+    "figure.titlesize": 9,
+    "lines.linewidth": 1.3,
+    "savefig.dpi": 220,
+    "pdf.fonttype": 42,
+    "axes.formatter.use_mathtext": True,
+}
+SYMBOLS = {
+    "alpha": r"samples per dimension $\alpha = n/d$",
+    "omega": r"mixing $\omega$ of the teacher",
+    "difference": r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional)",
+    "test_error": r"test error $\epsilon_g$",
+    "theta": r"$\theta/\sigma^2$",
+    "m": r"$m$",
+}
+
+
+@contextmanager
+def on_the_page(latex: bool = False) -> Iterator[None]:
+    """Draw and save inside this: type of the size of a printed page, set by LaTeX if asked for."""
+    from matplotlib import rc_context
+
+    with rc_context(PAGE | {"text.usetex": latex, "font.family": "serif" if latex else "sans-serif"}):
+        yield
+
+
+def panels(rows: int, columns: int, height: float, width: float = WIDTH, **options: Any) -> tuple[Figure, np.ndarray]:
+    """An empty figure with its axes, (rows, columns)."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def curve(axis: Axes, x: Any, y: Any, error: Any, colour: str, label: str | None = None, **look: Any) -> None:
+    """A line of the theory with a band of one standard error; gaps where there is no value."""
+    x, y, error = (np.asarray(a, float) for a in (x, y, error))
+    error = np.where(np.isfinite(error), error, 0.0)
+    axis.plot(x, y, color=colour, label=label, **look)
+    axis.fill_between(x, y - error, y + error, color=colour, alpha=0.25, lw=0)
+
+
+def points(axis: Axes, x: Any, mean: Any, error: Any, colour: str, label: str | None = None, **look: Any) -> None:
+    """Means over seeds with bars of one standard error; without a bar where there is a single seed."""
+    x, mean, error = (np.asarray(a, float) for a in (x, mean, error))
+    known = np.isfinite(mean)
+    bar = np.where(np.isfinite(error), error, 0.0)[known]
+    look = {"fmt": "o", "ms": 3.6, "mfc": "white", "capsize": 2.2, "elinewidth": 0.9, "mew": 0.9} | look
+    axis.errorbar(x[known], mean[known], bar, color=colour, label=label, **look)
+
+
+def upright(axis: Axes, where: float, error: float, label: str, dashes: str = "-") -> None:
+    """A transition as a vertical line with a band of one standard error, if there is one."""
+    if np.isfinite(where):
+        axis.axvline(where, color=COLOURS["neutral"], lw=0.9, ls=dashes, label=label, zorder=0)
+        axis.axvspan(where - error, where + error, color=COLOURS["neutral"], alpha=0.25, lw=0, zorder=0)
+
+
+def letter(axes: Any) -> None:
+    """(a), (b), … at the upper left of every panel."""
+    for k, axis in enumerate(np.ravel(axes)):
+        axis.set_title(f"({chr(ord('a') + k)})", loc="left", fontweight="bold")
+
+
+def in_thousandths(axis: Any) -> None:
+    """Ticks in units of 10⁻³, which the label has to say."""
+    axis.set_major_formatter(lambda value, _: f"{1e3 * value:.4g}")
+
+
+def write(figure: Figure, stem: Path) -> list[Path]:
+    """Save as PDF, for print, and PNG, for the screen."""
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("pdf", "png")]
+    for path in paths:
+        figure.savefig(path, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
+    return paths
 
 
 def diverging() -> LinearSegmentedColormap:
@@ -26,3 +118,10 @@ def diverging() -> LinearSegmentedColormap:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("mechanisms", [COLOURS["semantic"], "#FFFFFF", COLOURS["positional"]])
+
+
+def shades(mechanism: str) -> LinearSegmentedColormap:
+    """From white to the colour of a mechanism."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(mechanism, ["#FFFFFF", COLOURS[mechanism]])

@@ -1,0 +1,86 @@
+"""`dotphase reproduce`: every figure of the paper, one command, one report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .options import Json, one_line_errors, progress_bar
+
+if TYPE_CHECKING:
+    from dotphase.figures.reproduce import Record
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Figures, or all. [default: all]")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")] = Path("reproduction"),
+    quality: Annotated[str, typer.Option("--quality", help="quick (minutes) or full (hours).")] = "quick",
+    workers: Annotated[int | None, typer.Option("--workers", help="On this machine. [default: one per core]")] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make the paper's figures anew, with data, PDF, PNG and a report; run it again to go on where it stopped."""
+    with one_line_errors():
+        from dotphase.figures.catalogue import chosen
+        from dotphase.figures.reproduce import reproduce as make
+        from dotphase.threads import available_cores
+
+        figures = chosen(names or [])
+        _check(quality, workers, latex)
+        count = workers or available_cores()
+        _tell_estimate(figures, quality, out, count)
+        records = make(figures, quality, out, count, latex, progress_bar, _tell)
+    report = out / "report.html"
+    bad = [record for record in records if record.outcome != "made"]
+    if as_json:
+        typer.echo(json.dumps({"report": str(report), "figures": [_short(record) for record in records]}, indent=2))
+    else:
+        typer.echo(f"{len(records) - len(bad)} of {len(records)} figures made: {report}")
+    if bad:
+        raise typer.Exit(1)
+
+
+def _check(quality: str, workers: int | None, latex: bool) -> None:
+    import shutil
+
+    from dotphase.figures.figure import QUALITIES
+
+    if quality not in QUALITIES:
+        raise ValueError(f"--quality: expected {' or '.join(QUALITIES)}, got {quality!r}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"--workers: at least one is needed, got {workers}")
+    if latex and not (shutil.which("latex") and shutil.which("dvipng")):
+        raise ValueError("--latex: latex and dvipng are needed and were not found; leave the option out")
+
+
+def _tell_estimate(figures: list[Any], quality: str, out: Path, workers: int) -> None:
+    from dotphase.figures.reproduce import estimate
+
+    seconds = [estimate(figure, quality, out, workers) for figure in figures]
+    for figure, each in zip(figures, seconds, strict=True):
+        typer.echo(f"  {figure.name:16s} about {_duration(each)}", err=True)
+    typer.echo(f"about {_duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine", err=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _tell(record: Record) -> None:
+    reason = f": {record.reason}" if record.reason else ""
+    typer.echo(
+        f"{record.name}: {record.outcome}{reason} ({record.seconds:.0f} s, {record.cpu_seconds:.0f} s of processor time)",
+        err=True,
+    )
+
+
+def _short(record: Record) -> dict[str, Any]:
+    claims = [
+        {"what": c.what, "published": c.published, "ours": c.ours, "deviation": c.deviation, "source": c.source}
+        for c in record.claims
+    ]
+    shown = ("name", "quality", "outcome", "reason", "seconds", "cpu_seconds", "estimated_seconds")
+    return {name: getattr(record, name) for name in shown} | {"claims": claims}

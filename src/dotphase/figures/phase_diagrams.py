@@ -1,0 +1,158 @@
+"""The plane of α and ω: who has the lower training loss, and where attention beats the linear baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .figure import Claim, Datasets, PaperFigure, make_study
+from .reading import USABLE, seed_mean
+from .style import SYMBOLS, diverging, letter, panels
+from .transition import BRANCHES
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..sweeps import Study
+
+PUBLISHED_LINES = {
+    "train-loss": ("α_c", {0.1: 0.707, 0.2: 0.928, 0.3: 1.241, 0.4: 1.751}),
+    "linear": ("α_l", {0.1: 0.851, 0.2: 1.071, 0.3: 1.451}),
+}
+
+
+def studies(quality: str) -> dict[str, Study]:
+    full = quality == "full"
+    grid = {"alpha": {"linspace": [0.1, 2.0, 25]}, "omega": {"linspace": [0.02, 0.5, 25]}}
+    compute: dict[str, Any] = {
+        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": 2**14 if full else 2**12, "follow": "alpha"},
+        "baseline": {"kind": "baseline"},
+        "transitions": {
+            "kind": "transitions",
+            "at": {"omega": [0.02, 0.1, 0.2, 0.3, 0.4, 0.45] if not full else [0.02, *np.arange(1, 10) / 20]},
+            "precision": 2e-3 if full else 1e-2,
+            "between": [0.3, 4.0],
+        },
+    }
+    if full:
+        compute["experiment"] = {"kind": "training", "d": 500, "starts": BRANCHES, "seeds": 4}
+    return {"phase-diagram": make_study("phase diagram", {}, grid, **compute)}
+
+
+def draw(datasets: Datasets) -> Figure:
+    dataset = datasets["phase-diagram"]
+    rows = [("theory", *_theory_maps(dataset))]
+    if "experiment_train_loss" in dataset:
+        rows.append(("training", *_experiment_maps(dataset)))
+    figure, axes = panels(len(rows), 2, 0.4 + 2.5 * len(rows), sharex=True, sharey=True)
+    labels = (SYMBOLS["difference"], r"$\epsilon_{\rm lin} - \epsilon_g$ of the winner")
+    for column, label in enumerate(labels):
+        largest = max(float(np.nanmax(np.abs(row[1 + column]))) for row in rows)
+        for axis, row in zip(axes[:, column], rows, strict=True):
+            # Blue where meaning wins, and blue where attention beats the baseline.
+            shown = row[1 + column] if column == 0 else -row[1 + column]
+            image = _draw_map(axis, dataset, shown, largest)
+            axis.set_title(row[0])
+            _draw_lines(axis, dataset)
+        bar = figure.colorbar(image, ax=list(axes[:, column]), pad=0.02, aspect=30)
+        sign = 1 if column == 0 else -1
+        bar.ax.yaxis.set_major_formatter(lambda value, _, sign=sign: f"{sign * 1e3 * value:+.2g}" if value else "0")
+        bar.ax.minorticks_off()
+        bar.set_label(label + r", $10^{-3}$")
+    _finish(figure, axes)
+    return figure
+
+
+def _finish(figure: Figure, axes: np.ndarray) -> None:
+    for axis in axes[-1]:
+        axis.set_xlabel(SYMBOLS["omega"])
+    for axis in axes[:, 0]:
+        axis.set_ylabel(SYMBOLS["alpha"])
+    letter(axes)
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=3)
+
+
+def _theory_maps(dataset: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """ε_t(semantic) − ε_t(positional) and ε_lin − ε_g of the winner, (α, ω)."""
+    usable = dataset["theory_outcome"].isin([*USABLE, "collapsed"])
+    loss, error = (dataset[f"theory_{name}"].where(usable) for name in ("train_loss", "test_error"))
+    return _maps(dataset, *(_by_branch(values, "branch") for values in (loss, error)))
+
+
+def _experiment_maps(dataset: xarray.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    means = []
+    for name in ("train_loss", "test_error"):
+        values = dataset[f"experiment_{name}"]
+        seed = next(str(dim) for dim in values.dims if str(dim).endswith("seed"))
+        by_start = [values.sel(start=start).transpose("alpha", "omega", seed).values for start in BRANCHES]
+        means.append(np.array([seed_mean(each)[0] for each in by_start]))
+    return _maps(dataset, *means)
+
+
+def _by_branch(values: xarray.DataArray, dim: str) -> np.ndarray:
+    return np.array([values.sel({dim: branch}).transpose("alpha", "omega").values for branch in BRANCHES])
+
+
+def _maps(dataset: xarray.Dataset, loss: np.ndarray, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    difference = loss[0] - loss[1]
+    winner = np.where(difference < 0, error[0], error[1])
+    return difference, dataset["baseline_test_error"].values[None, :] - winner
+
+
+def _draw_map(axis: Axes, dataset: xarray.Dataset, values: np.ndarray, largest: float) -> Any:
+    from matplotlib.colors import SymLogNorm
+
+    norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
+    axis.set_facecolor("#DDDDDD")  # where there is no value
+    x, y = dataset["omega"].values, dataset["alpha"].values
+    return axis.pcolormesh(x, y, values, cmap=diverging(), norm=norm, shading="nearest", rasterized=True)
+
+
+def _draw_lines(axis: Axes, dataset: xarray.Dataset) -> None:
+    names = {"train-loss": ("-", r"$\alpha_c$: training losses cross"), "linear": ("--", r"$\alpha_l$: semantic beats linear")}
+    top = float(dataset["alpha"].max()) + 0.04
+    for name, (dashes, label) in names.items():
+        omega, where, error = line(dataset, name)
+        known = np.isfinite(where)
+        axis.errorbar(omega[known], where[known], error[known], color="#111111", ls=dashes, lw=1.2, capsize=1.5, label=label)
+    axis.set_ylim(float(dataset["alpha"].min()) - 0.04, top)
+
+
+def line(dataset: xarray.Dataset, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """ω, the transition's α and its error."""
+    at = dataset.sel(transition=name)
+    where = at["transitions_location"]
+    return where[where.dims[0]].values, where.values, at["transitions_location_error"].values
+
+
+def claims(datasets: Datasets) -> list[Claim]:
+    found = []
+    for name, (letters, published) in PUBLISHED_LINES.items():
+        omega, where, error = line(datasets["phase-diagram"], name)
+        for place, value in published.items():
+            at = int(np.abs(omega - place).argmin())
+            there = abs(omega[at] - place) < 1e-9 and np.isfinite(where[at])
+            ours = (float(where[at]), float(error[at])) if there else None
+            found.append(Claim(f"{letters} at ω = {place:g}", (value, None), ours))
+    return found
+
+
+FIGURE = PaperFigure(
+    name="phase-diagram",
+    title="Phase diagrams in the plane of α and ω",
+    caption=(
+        "(a) Training loss of the semantic minimum less that of the positional one: blue where meaning wins, orange where "
+        "position does. (b) How much lower the winner's test error is than that of the linear positional baseline: blue "
+        "where attention is better. Solid line: α_c, where the training losses cross; dashed: α_l, from which on the semantic "
+        "mechanism beats the baseline; both by root-finding, bars of one standard error. Colours are on a scale that is linear near zero and "
+        "logarithmic away from it. Lower row, in full quality: the same from training at d = 500, four seeds per point and start."
+    ),
+    studies=studies,
+    draw=draw,
+    claims=claims,
+    core_seconds={"quick": 150, "full": 2400},
+)

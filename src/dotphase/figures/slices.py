@@ -1,0 +1,111 @@
+"""Slices: how the transition moves with the teacher's mixing ω, the tokens' deviation σ and the ridge λ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import reading
+from .figure import Datasets, PaperFigure, make_study
+from .style import COLOURS, DASHES, MARKERS, SYMBOLS, curve, letter, panels, points
+from .transition import BRANCHES, winners
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..sweeps import Study
+
+SLICES = {"omega": [0.2, 0.3, 0.7], "sigma": [0.3, 0.5, 0.7], "lambda": [0.1, 0.01, 0.001]}
+LETTERS = {"omega": r"\omega", "sigma": r"\sigma", "lambda": r"\lambda"}
+
+
+def studies(quality: str) -> dict[str, Study]:
+    return {f"slices-{name}": _study(name, quality) for name in SLICES}
+
+
+def _study(name: str, quality: str) -> Study:
+    full = quality == "full"
+    axes = {name: SLICES[name], "alpha": {"linspace": [0.1, 2.5, 49 if full else 25]}}
+    compute: dict[str, Any] = {
+        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": 2**15 if full else 2**13, "follow": "alpha"},
+        "baseline": {"kind": "baseline"},
+        "experiment": {
+            "kind": "training",
+            "at": {"alpha": {"linspace": [0.25, 2.5, 10 if full else 4]}},
+            "d": 1000 if full else 300,
+            "starts": BRANCHES,
+            "seeds": 12 if full else 4,
+        },
+    }
+    return make_study(f"slices in {name}", {"omega": 0.3}, axes, **compute)
+
+
+def draw(datasets: Datasets) -> Figure:
+    figure, axes = panels(2, 3, 4.3, sharex=True)
+    for column, name in enumerate(SLICES):
+        dataset = datasets[f"slices-{name}"]
+        for value, dashes in zip(SLICES[name], DASHES, strict=True):
+            at = dataset.sel({name: value})
+            label = f"${LETTERS[name]} = {value:g}$"
+            _draw_difference(axes[0, column], at, dashes, label)
+            _draw_error(axes[1, column], at, dashes)
+        axes[0, column].legend(handlelength=2.2, labelspacing=0.25)
+        axes[0, column].axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
+        axes[1, column].axhline(1, color="#009E73", lw=1.0, ls="-.", zorder=0)
+        axes[1, column].set_xlabel(r"$\alpha = n/d$, samples per dimension")
+    axes[0, 0].set_ylabel(r"$\epsilon_t$(semantic)/$\epsilon_t$(positional) $-\ 1$")
+    axes[1, 0].set_ylabel(r"$\epsilon_g/\epsilon_{\rm lin}$ of the winner")
+    _add_legend(axes[1, 2])
+    letter(axes)
+    return figure
+
+
+def _draw_difference(axis: Axes, at: xarray.Dataset, dashes: str, label: str) -> None:
+    colour = COLOURS["neutral"]
+    for read, show, look in (
+        (reading.theory, curve, {"ls": dashes, "label": label}),
+        (reading.experiment, points, {"fmt": _marker(dashes)}),
+    ):
+        semantic, positional = (read(at, "train_loss", branch) for branch in BRANCHES)
+        relative = semantic.value / positional.value
+        error = relative * np.hypot(semantic.error / semantic.value, positional.error / positional.value)
+        show(axis, semantic.x, relative - 1, error, colour, **look)
+
+
+def _draw_error(axis: Axes, at: xarray.Dataset, dashes: str) -> None:
+    unit = 1 / float(np.ravel(at["baseline_test_error"].values)[0])
+    for read, show in ((reading.theory, curve), (reading.experiment, points)):
+        wins = winners({branch: read(at, "train_loss", branch) for branch in BRANCHES})
+        for branch in BRANCHES:
+            line = reading.scaled(reading.only(read(at, "test_error", branch), wins[branch]), unit)
+            look = {"ls": dashes} if show is curve else {"fmt": _marker(dashes)}
+            show(axis, *line, COLOURS[branch], **look)
+
+
+def _marker(dashes: str) -> str:
+    return dict(zip(DASHES, ("o", "^", "v"), strict=True))[dashes]
+
+
+def _add_legend(axis: Axes) -> None:
+    for branch in BRANCHES:
+        axis.plot([], [], color=COLOURS[branch], label=f"{branch} wins")
+    axis.plot([], [], color="#009E73", ls="-.", lw=1.0, label="linear baseline")
+    axis.legend(labelspacing=0.25)
+
+
+FIGURE = PaperFigure(
+    name="slices",
+    title="Slices in ω, σ and λ",
+    caption=(
+        "One parameter varied at a time around ω = 0.3, σ = 0.5, λ = 0.01. Upper row: training loss of the semantic minimum relative to that "
+        "of the positional one, less one (below zero meaning wins); it is drawn where both branches exist. Lower row: the winner's test "
+        "error in units of the linear baseline's, blue where the semantic mechanism wins and orange where the positional one does. "
+        "Lines: theory; points: training."
+    ),
+    studies=studies,
+    draw=draw,
+    core_seconds={"quick": 90, "full": 2000},
+)

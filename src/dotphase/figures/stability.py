@@ -1,0 +1,64 @@
+"""How stable the two mechanisms are, along their branches at ω = 0.3."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import reading
+from .figure import Datasets, PaperFigure, make_study
+from .style import COLOURS, SYMBOLS, curve, letter, panels
+from .transition import BRANCHES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..sweeps import Study
+
+
+def studies(quality: str) -> dict[str, Study]:
+    full = quality == "full"
+    along: dict[str, Any] = {"kind": "stability", "branches": BRANCHES, "nodes": 2**17 if full else 2**14}
+    axes = {"alpha": {"linspace": [0.7, 2.5, 37 if full else 19]}}
+    return {"stability": make_study("stability along the branches", {"omega": 0.3}, axes, along=along)}
+
+
+def draw(datasets: Datasets) -> Figure:
+    dataset = datasets["stability"]
+    figure, axes = panels(1, 3, 2.55)
+    replicon, slopes, several = axes[0]
+    for branch in BRANCHES:
+        read = lambda name, branch=branch: reading.theory(dataset, name, branch, label="along")
+        curve(replicon, *read("replicon"), COLOURS[branch], branch, marker=".", ms=3)
+        curve(slopes, *read("eigenvalue_m"), COLOURS[branch], f"{branch}, along $m$", ls="--")
+        curve(slopes, *read("eigenvalue_theta"), COLOURS[branch], rf"{branch}, along $\theta$")
+        line = read("several_minima")
+        several.semilogy(line.x, np.where(line.value > 0, line.value, np.nan), color=COLOURS[branch], label=branch)
+    replicon.axhline(1, color="#111111", lw=0.8, ls=":")
+    replicon.set(ylabel="replicon (stable below one)")
+    replicon.set_ylim(0, 1.15)
+    slopes.axhspan(-1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0)
+    slopes.set_ylabel("eigenvalue of the map")
+    several.set_ylabel("share of samples with several minima")
+    for axis in axes[0]:
+        axis.set_xlabel(SYMBOLS["alpha"])
+        axis.legend(labelspacing=0.25, handlelength=1.8)
+    letter(axes)
+    return figure
+
+
+FIGURE = PaperFigure(
+    name="stability",
+    title="Stability along the branches",
+    caption=(
+        "(a) The replicon of both fixed points at ω = 0.3, its regular part, with one standard error: below one replica symmetry is locally "
+        "stable. Its error bar is a rough one, since few nodes dominate it. (b) Eigenvalues of the iterated map: within the grey band a small "
+        "deviation dies out; below −1 the plain iteration oscillates away though a damped one does not; above +1 nothing helps. (c) How "
+        "many samples have more than one minimum of their inner problem, so that the prox can jump."
+    ),
+    studies=studies,
+    draw=draw,
+    core_seconds={"quick": 45, "full": 1500},
+    new=True,
+)
