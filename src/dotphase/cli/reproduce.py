@@ -15,8 +15,12 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Figures, or all. [default: all]")] = None,
-    out: Annotated[Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")] = Path("reproduction"),
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Figures, or all. [default: all]")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")
+    ] = Path("reproduction"),
     quality: Annotated[str, typer.Option("--quality", help="quick (minutes) or full (hours).")] = "quick",
     workers: Annotated[int | None, typer.Option("--workers", help="On this machine. [default: one per core]")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
@@ -57,24 +61,19 @@ def _check(quality: str, workers: int | None, latex: bool) -> None:
 
 
 def _tell_estimate(figures: list[Any], quality: str, out: Path, workers: int) -> None:
+    from dotphase.figures.report import duration
     from dotphase.figures.reproduce import estimate
 
     seconds = [estimate(figure, quality, out, workers) for figure in figures]
     for figure, each in zip(figures, seconds, strict=True):
-        typer.echo(f"  {figure.name:16s} about {_duration(each)}", err=True)
-    typer.echo(f"about {_duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine", err=True)
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+        typer.echo(f"  {figure.name:16s} about {duration(each)}", err=True)
+    typer.echo(f"about {duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine", err=True)
 
 
 def _tell(record: Record) -> None:
     reason = f": {record.reason}" if record.reason else ""
-    typer.echo(
-        f"{record.name}: {record.outcome}{reason} ({record.seconds:.0f} s, {record.cpu_seconds:.0f} s of processor time)",
-        err=True,
-    )
+    spent = f"{record.seconds:.0f} s, {record.cpu_seconds:.0f} s of processor time"
+    typer.echo(f"{record.name}: {record.outcome}{reason} ({spent})", err=True)
 
 
 def _short(record: Record) -> dict[str, Any]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..sweeps import Study
 
-PURPLE = "#CC79A7"  # the low-order rules
+LOW = "#111111"  # rules of low order
 ALPHA = 1.25
 
 
@@ -68,7 +68,7 @@ def draw(datasets: Datasets) -> Figure:
 def _draw_overlap(axis: Axes, dataset: xarray.Dataset) -> None:
     curve(axis, *reading.theory(dataset, "m", "positional"), COLOURS["positional"], "Sobol' points")
     low = dataset["low_positional_m"].isel(rule=0)
-    axis.plot(dataset["alpha"], low, color=PURPLE, ls="--", label="144 nodes")
+    axis.plot(dataset["alpha"], low, color=LOW, ls="--", label="144 nodes")
     measured = reading.experiment(dataset, "m", "positional")
     points(axis, *measured, COLOURS["positional"], "training, $d = 1000$", fmt=MARKERS["positional"])
     axis.set_ylabel(r"$m$ of the positional branch")
@@ -77,21 +77,21 @@ def _draw_overlap(axis: Axes, dataset: xarray.Dataset) -> None:
 def _draw_margin(axis: Axes, dataset: xarray.Dataset) -> None:
     curve(axis, *reading.margin(dataset), COLOURS["neutral"], "Sobol' points")
     low = [dataset[f"low_{branch}_train_loss"].isel(rule=0) for branch in ("semantic", "positional")]
-    axis.plot(dataset["alpha"], low[0] - low[1], color=PURPLE, ls="--", label="144 nodes")
+    axis.plot(dataset["alpha"], low[0] - low[1], color=LOW, ls="--", label="144 nodes")
     points(axis, *reading.paired(dataset), COLOURS["neutral"], "training, $d = 1000$")
     axis.axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
-    axis.set_ylabel(SYMBOLS["difference"] + r", $10^{-3}$")
+    axis.set_ylabel(SYMBOLS["difference"] + r" ($10^{-3}$)")
     in_thousandths(axis.yaxis)
 
 
 def _draw_convergence(axis: Axes, dataset: xarray.Dataset) -> None:
     """m at one point against the number of nodes of each rule."""
-    names = dataset["rule"].values.astype(str)
+    names = [str(name) for name in dataset["rule"].values]
     m, error, count = (dataset[f"rules_{name}"].values for name in ("m", "m_error", "nodes"))
     looks = {
         "sobol": (COLOURS["positional"], "o", "Sobol' points"),
-        "hermite": (PURPLE, "^", "tensor Gauss-Hermite"),
-        "published": ("#111111", "x", "144 nodes"),
+        "hermite": (COLOURS["uninformed"], "^", "tensor Gauss-Hermite"),
+        "published": (LOW, "x", "144 nodes"),
     }
     for word, (colour, marker, label) in looks.items():
         chosen = np.array([name.startswith(word) for name in names])
@@ -104,10 +104,12 @@ FIGURE = PaperFigure(
     name="accuracy",
     title="How accurate the averages are",
     caption=(
-        "The same equations with two rules for their Gaussian averages, at ω = 0.3. Dashed: 144 Gauss–Hermite nodes with one local descent each, "
-        "our rendition of the published method; lines: scrambled Sobol' points with a global inner minimum, bands of one standard error; points: training at d = 1000. "
-        "(a) The positional overlap. (b) The difference of training losses, whose zero is α_c. (c) The positional overlap at α = 1.25 "
-        "against the number of nodes: Sobol' points settle and know their error; tensor rules do not, since the prox jumps."
+        "The same equations with two rules for their Gaussian averages, at ω = 0.3. Dashed: 144 Gauss–Hermite nodes "
+        "with one local descent each, our rendition of the published method; lines: scrambled Sobol' points with a "
+        "global inner minimum, bands of one standard error; points: training at d = 1000. (a) The positional "
+        "overlap. (b) The difference of training losses, whose zero is α_c. (c) The positional overlap at α = 1.25 "
+        "against the number of nodes: Sobol' points settle and know their error; tensor rules do not, since the "
+        "prox jumps."
     ),
     studies=studies,
     draw=draw,

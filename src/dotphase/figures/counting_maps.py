@@ -32,11 +32,11 @@ def counting_study(quality: str) -> dict[str, Study]:
     return {"counting": make_study("counting task", {}, {}, counting=counting)}
 
 
-def draw_map(axis: Axes, weights: np.ndarray, sentence: str, mechanism: str, brightest: float) -> Any:
+def draw_map(axis: Axes, weights: np.ndarray, sentence: str, mechanism: str, brightest: float) -> None:
     """Row i: where position i looks. Pairs of equal letters are framed."""
     from matplotlib.patches import Rectangle
 
-    image = axis.imshow(weights, cmap=shades(mechanism), vmin=0, vmax=brightest)
+    axis.imshow(weights, cmap=shades(mechanism), vmin=0, vmax=brightest)
     letters = np.array(list(sentence))
     for i, j in np.argwhere(letters[:, None] == letters):
         axis.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#111111", linewidth=0.6))
@@ -46,4 +46,3 @@ def draw_map(axis: Axes, weights: np.ndarray, sentence: str, mechanism: str, bri
     axis.tick_params(length=0, labelsize=6.5, pad=1.5)
     axis.spines[:].set_visible(True)
     axis.spines[:].set_linewidth(0.4)
-    return image

@@ -26,8 +26,8 @@ def draw(datasets: Datasets) -> Figure:
     for row, mechanism in zip(axes, MECHANISMS, strict=True):
         for axis, sentence in zip(row, SENTENCES, strict=True):
             weights = maps.sel(mechanism=mechanism, sentence=sentence).values
-            image = draw_map(axis, weights, sentence, mechanism, brightest)
-        figure.colorbar(image, ax=list(row), label="attention weight", shrink=0.85, pad=0.01)
+            draw_map(axis, weights, sentence, mechanism, brightest)
+        figure.colorbar(row[0].images[0], ax=list(row), label="attention weight", shrink=0.85, pad=0.01)
         row[0].set_ylabel(f"{mechanism}\nthis position ...")
     for axis in axes[-1]:
         axis.set_xlabel("... looks at these")
@@ -53,9 +53,10 @@ FIGURE = PaperFigure(
     name="mechanisms",
     title="Two mechanisms on the counting task",
     caption=(
-        "Attention of two one-layer transformers that count letters, on three sentences (first seed). Row i of a map is where position i "
-        "looks; pairs of equal letters are framed. The semantic model (blue) looks at equal letters wherever they stand; the positional one "
-        "(orange) does the same whatever the letters are. Both count right."
+        "Attention of two one-layer transformers that count letters, on three sentences (first seed). Row i of a "
+        "map is where position i looks; pairs of equal letters are framed. The semantic model (blue) looks at equal "
+        "letters wherever they stand; the positional one (orange) does the same whatever the letters are. Both "
+        "count right."
     ),
     studies=counting_study,
     draw=draw,

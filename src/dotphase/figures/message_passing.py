@@ -8,7 +8,7 @@ import numpy as np
 
 from .figure import Datasets, PaperFigure, make_study
 from .reading import seed_mean
-from .style import COLOURS, letter, panels, points
+from .style import COLOURS, panels, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,12 @@ NAMES = {"q": "$q$", "V": "$V$", "m": "$m$", "theta": r"$\theta$"}
 
 def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
-    passing: dict[str, Any] = {"kind": "trajectories", "seeds": 24 if full else 8, "nodes": 2**16 if full else 2**14}
+    passing: dict[str, Any] = {
+        "kind": "trajectories",
+        "steps": 3,
+        "seeds": 24 if full else 8,
+        "nodes": 2**16 if full else 2**14,
+    }
     axes = {"d": [250, 1000, 4000] if full else [250, 1000]}
     return {"message-passing": make_study("message passing", {"alpha": 2.0, "omega": 0.3}, axes, passing=passing)}
 
@@ -57,10 +62,11 @@ FIGURE = PaperFigure(
     name="message-passing",
     title="Message passing against state evolution",
     caption=(
-        "Undamped message passing and state evolution from one noisy start (0.6 of the teacher, 0.05 of the positions, noise 0.4) at α = 2, ω = 0.3. "
-        "Upper row: the overlaps at every iteration, means over seeds with one standard error. Lower row: their "
-        "deviation from state evolution in standard errors; grey: two of them. Along m the iteration is unstable, which multiplies whatever a seed "
-        "has of it at the start; at small d finite-size corrections show."
+        "Undamped message passing and state evolution from one noisy start (0.6 of the teacher, 0.05 of the "
+        "positions, noise 0.4) at α = 2, ω = 0.3. Upper row: the overlaps at every iteration, means over seeds with "
+        "one standard error. Lower row: their deviation from state evolution in standard errors; grey: two of them. "
+        "Along m the iteration is unstable, which multiplies whatever a seed has of it at the start; at small d "
+        "finite-size corrections show."
     ),
     studies=studies,
     draw=draw,

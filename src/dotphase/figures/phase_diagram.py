@@ -32,7 +32,7 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
         norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
         x, y = dataset["omega"].values, dataset["alpha"].values
         image = axis.pcolormesh(x, y, margin.values, cmap=diverging(), norm=norm, shading="nearest")
-        bar = figure.colorbar(image, ax=axis, pad=0.02, ticks=_ticks(largest))
+        bar = figure.colorbar(image, ax=axis, pad=0.02, ticks=round_ticks(largest))
         bar.ax.yaxis.set_major_formatter(lambda value, _: f"{1e3 * value:+.2g}" if value else "0")
         bar.ax.minorticks_off()
         bar.set_label(r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional), in $10^{-3}$")
@@ -49,7 +49,7 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
         pyplot.close(figure)
 
 
-def _ticks(largest: float) -> list[float]:
+def round_ticks(largest: float) -> list[float]:
     """Zero and round numbers on both sides, thirds of a decade apart."""
     decade = 10.0 ** np.floor(np.log10(largest))
     sizes = [step * unit for unit in (decade / 10, decade) for step in (1, 3) if largest / 40 < step * unit <= largest]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .figure import Claim, Datasets, PaperFigure, make_study
+from .phase_diagram import round_ticks
 from .reading import USABLE, seed_mean
 from .style import SYMBOLS, diverging, letter, panels
-from .transition import BRANCHES
+from .three_panels import BRANCHES
 
 if TYPE_CHECKING:
     import xarray
@@ -28,12 +29,12 @@ def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
     grid = {"alpha": {"linspace": [0.1, 2.0, 25]}, "omega": {"linspace": [0.02, 0.5, 25]}}
     compute: dict[str, Any] = {
-        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": 2**14 if full else 2**12, "follow": "alpha"},
+        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": 2**14 if full else 2**13, "follow": "alpha"},
         "baseline": {"kind": "baseline"},
         "transitions": {
             "kind": "transitions",
             "at": {"omega": [0.02, 0.1, 0.2, 0.3, 0.4, 0.45] if not full else [0.02, *np.arange(1, 10) / 20]},
-            "precision": 2e-3 if full else 1e-2,
+            "precision": 2e-3 if full else 4e-3,
             "between": [0.3, 4.0],
         },
     }
@@ -44,26 +45,36 @@ def studies(quality: str) -> dict[str, Study]:
 
 def draw(datasets: Datasets) -> Figure:
     dataset = datasets["phase-diagram"]
-    rows = [("theory", *_theory_maps(dataset))]
+    rows = {"theory": _theory_maps(dataset)}
     if "experiment_train_loss" in dataset:
-        rows.append(("training", *_experiment_maps(dataset)))
-    figure, axes = panels(len(rows), 2, 0.4 + 2.5 * len(rows), sharex=True, sharey=True)
+        rows["training"] = _experiment_maps(dataset)
+    figure, axes = panels(len(rows), 2, 0.5 + 2.5 * len(rows), sharex=True, sharey=True)
     labels = (SYMBOLS["difference"], r"$\epsilon_{\rm lin} - \epsilon_g$ of the winner")
     for column, label in enumerate(labels):
-        largest = max(float(np.nanmax(np.abs(row[1 + column]))) for row in rows)
-        for axis, row in zip(axes[:, column], rows, strict=True):
-            # Blue where meaning wins, and blue where attention beats the baseline.
-            shown = row[1 + column] if column == 0 else -row[1 + column]
-            image = _draw_map(axis, dataset, shown, largest)
-            axis.set_title(row[0])
-            _draw_lines(axis, dataset)
-        bar = figure.colorbar(image, ax=list(axes[:, column]), pad=0.02, aspect=30)
-        sign = 1 if column == 0 else -1
-        bar.ax.yaxis.set_major_formatter(lambda value, _, sign=sign: f"{sign * 1e3 * value:+.2g}" if value else "0")
-        bar.ax.minorticks_off()
-        bar.set_label(label + r", $10^{-3}$")
+        _draw_column(figure, axes[:, column], dataset, {name: maps[column] for name, maps in rows.items()}, label)
     _finish(figure, axes)
     return figure
+
+
+def _draw_column(figure: Figure, axes: np.ndarray, dataset: xarray.Dataset, maps: dict[str, Any], label: str) -> None:
+    """The same map of theory and training, on one scale."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import SymLogNorm
+
+    largest = max(float(np.nanmax(np.abs(values))) for values in maps.values())
+    # Blue is where meaning wins (negative), and where attention beats the baseline (positive).
+    colours = diverging() if label == SYMBOLS["difference"] else diverging().reversed()
+    scale: dict[str, Any] = {"norm": SymLogNorm(largest / 30, vmin=-largest, vmax=largest), "cmap": colours}
+    for axis, (name, values) in zip(axes, maps.items(), strict=True):
+        axis.set_facecolor("#DDDDDD")  # where there is no value
+        x, y = dataset["omega"].values, dataset["alpha"].values
+        axis.pcolormesh(x, y, values, shading="nearest", rasterized=True, **scale)
+        axis.set_title(name)
+        _draw_lines(axis, dataset)
+    bar = figure.colorbar(ScalarMappable(**scale), ax=list(axes), pad=0.02, aspect=30, ticks=round_ticks(largest))
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{1e3 * value:+.2g}" if value else "0")
+    bar.ax.minorticks_off()
+    bar.set_label(f"{label} ($10^{{-3}}$)")
 
 
 def _finish(figure: Figure, axes: np.ndarray) -> None:
@@ -103,22 +114,18 @@ def _maps(dataset: xarray.Dataset, loss: np.ndarray, error: np.ndarray) -> tuple
     return difference, dataset["baseline_test_error"].values[None, :] - winner
 
 
-def _draw_map(axis: Axes, dataset: xarray.Dataset, values: np.ndarray, largest: float) -> Any:
-    from matplotlib.colors import SymLogNorm
-
-    norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
-    axis.set_facecolor("#DDDDDD")  # where there is no value
-    x, y = dataset["omega"].values, dataset["alpha"].values
-    return axis.pcolormesh(x, y, values, cmap=diverging(), norm=norm, shading="nearest", rasterized=True)
-
-
 def _draw_lines(axis: Axes, dataset: xarray.Dataset) -> None:
-    names = {"train-loss": ("-", r"$\alpha_c$: training losses cross"), "linear": ("--", r"$\alpha_l$: semantic beats linear")}
+    names = {
+        "train-loss": ("-", r"$\alpha_c$: training losses cross"),
+        "linear": ("--", r"$\alpha_l$: semantic beats linear"),
+    }
     top = float(dataset["alpha"].max()) + 0.04
     for name, (dashes, label) in names.items():
         omega, where, error = line(dataset, name)
         known = np.isfinite(where)
-        axis.errorbar(omega[known], where[known], error[known], color="#111111", ls=dashes, lw=1.2, capsize=1.5, label=label)
+        axis.errorbar(
+            omega[known], where[known], error[known], color="#111111", ls=dashes, lw=1.2, capsize=1.5, label=label
+        )
     axis.set_ylim(float(dataset["alpha"].min()) - 0.04, top)
 
 
@@ -145,11 +152,12 @@ FIGURE = PaperFigure(
     name="phase-diagram",
     title="Phase diagrams in the plane of α and ω",
     caption=(
-        "(a) Training loss of the semantic minimum less that of the positional one: blue where meaning wins, orange where "
-        "position does. (b) How much lower the winner's test error is than that of the linear positional baseline: blue "
-        "where attention is better. Solid line: α_c, where the training losses cross; dashed: α_l, from which on the semantic "
-        "mechanism beats the baseline; both by root-finding, bars of one standard error. Colours are on a scale that is linear near zero and "
-        "logarithmic away from it. Lower row, in full quality: the same from training at d = 500, four seeds per point and start."
+        "(a) Training loss of the semantic minimum less that of the positional one: blue where meaning wins, orange "
+        "where position does. (b) How much lower the winner's test error is than that of the linear positional "
+        "baseline: blue where attention is better. Solid line: α_c, where the training losses cross; dashed: α_l, "
+        "from which on the semantic mechanism beats the baseline; both by root-finding, bars of one standard error. "
+        "Colours are on a scale that is linear near zero and logarithmic away from it. Lower row, in full quality: "
+        "the same from training at d = 500, four seeds per point and start."
     ),
     studies=studies,
     draw=draw,

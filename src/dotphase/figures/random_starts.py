@@ -9,7 +9,7 @@ import numpy as np
 from .figure import Datasets, PaperFigure, make_study
 from .sizes import VARIANCE, draw_cloud, draw_theory
 from .style import COLOURS, MARKERS, letter, panels
-from .transition import BRANCHES
+from .three_panels import BRANCHES
 
 if TYPE_CHECKING:
     import xarray
@@ -33,7 +33,7 @@ def draw(datasets: Datasets) -> Figure:
     figure, axes = panels(1, 2, 2.9, sharex=True, sharey=True)
     left, right = axes[0]
     _draw_random(left, dataset)
-    draw_cloud(right, dataset.rename({dim: "start" for dim in dataset["informed_m"].dims if str(dim) == "informed_start"}), "informed")
+    draw_cloud(right, dataset, "informed")
     right.set_title("two informed starts, L-BFGS, $d = 1000$")
     for axis in axes[0]:
         draw_theory(axis, dataset)
@@ -41,6 +41,7 @@ def draw(datasets: Datasets) -> Figure:
         axis.legend(loc="upper right", handletextpad=0.2)
     left.set_ylabel(r"$|\theta|/\sigma^2$, overlap with the teacher")
     left.set_ylim(top=1.3 * left.get_ylim()[1])
+    letter(axes)
     return figure
 
 
@@ -58,8 +59,9 @@ FIGURE = PaperFigure(
     name="random-starts",
     title="Random starts",
     caption=(
-        "Left: Adam from weights 0.1·N(0, 1) at d = 100, one point per seed, coloured by what it learnt more of; most end positional although "
-        "the semantic minimum is lower at α = 2, ω = 0.3. Right: training from the two informed starts at d = 1000. Crosses: theory."
+        "Left: Adam from weights 0.1·N(0, 1) at d = 100, one point per seed, coloured by what it learnt more of; "
+        "most end positional although the semantic minimum is lower at α = 2, ω = 0.3. Right: training from the two "
+        "informed starts at d = 1000. Crosses: theory."
     ),
     studies=studies,
     draw=draw,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import xarray
 
 USABLE = ("converged", "imprecise")
+FALLEN = (*USABLE, "collapsed")
 
 
 class Line(NamedTuple):
@@ -22,53 +23,82 @@ class Line(NamedTuple):
     error: np.ndarray
 
 
-def theory(dataset: xarray.Dataset, quantity: str, branch: str, along: str = "alpha", label: str = "theory") -> Line:
+def theory(
+    dataset: xarray.Dataset,
+    quantity: str,
+    branch: str,
+    along: str = "alpha",
+    label: str = "theory",
+    outcomes: tuple[str, ...] = USABLE,
+) -> Line:
     """A quantity of one branch; not a number where the branch does not exist."""
-    at = dataset.sel({_dim(dataset[f"{label}_{quantity}"], "branch"): branch})
-    exists = at[f"{label}_outcome"].isin(USABLE).values
+    at = dataset.sel({dim(dataset[f"{label}_{quantity}"], "branch"): branch})
+    exists = at[f"{label}_outcome"].isin(outcomes).values
     error = f"{label}_{quantity}_error"
     bar = at[error].values if error in at else np.zeros(exists.shape)
     value = at[f"{label}_{quantity}"]
-    return Line(value[_dim(value, along)].values, np.where(exists, value.values, np.nan), bar)
+    return Line(value[dim(value, along)].values, np.where(exists, value.values, np.nan), bar)
+
+
+def theory_or_fallen(dataset: xarray.Dataset, quantity: str, branch: str) -> Line:
+    """As `theory`; where the branch does not exist, of the uninformed point its start falls to."""
+    return theory(dataset, quantity, branch, outcomes=FALLEN)
 
 
 def experiment(
-    dataset: xarray.Dataset, quantity: str, start: str, along: str = "alpha", label: str = "experiment"
+    dataset: xarray.Dataset,
+    quantity: str,
+    start: str,
+    along: str = "alpha",
+    label: str = "experiment",
+    adjusted: bool = True,
 ) -> Line:
-    """Means over seeds of a quantity, with their standard errors (infinite for a single seed)."""
-    values = dataset[f"{label}_{quantity}"]
-    values = values.sel({_dim(values, "start"): start})
-    axis, seed = _dim(values, along), _dim(values, "seed")
-    return Line(values[axis].values, *seed_mean(values.transpose(axis, seed).values))
+    """Means over seeds of a quantity, with their standard errors (infinite for a single seed).
+
+    `adjusted`: at a teacher of the expected length, as `Runs.adjusted`: the same expectation, less scatter.
+    """
+    at = dataset.sel({dim(dataset[f"{label}_{quantity}"], "start"): start})
+    values, excess = at[f"{label}_{quantity}"], at[f"{label}_teacher_excess"]
+    axis, seed = dim(values, along), dim(values, "seed")
+    both = [part.transpose(axis, seed).values for part in (values, excess)]
+    return Line(values[axis].values, *seed_mean(both[0], both[1] if adjusted else None))
 
 
-def seed_mean(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard error over the last axis, seeds without a value left out."""
-    flat = np.asarray(values, float).reshape(-1, np.shape(values)[-1])
-    means = [over_seeds([v if np.isfinite(v) else None for v in row]) for row in flat]
+def seed_mean(values: np.ndarray, control: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard error over the last axis, seeds without a value left out; `control` as in `over_seeds`."""
+    shape, count = np.shape(values)[:-1], np.shape(values)[-1]
+    rows = np.asarray(values, float).reshape(-1, count)
+    beside = [None] * len(rows) if control is None else np.asarray(control, float).reshape(-1, count).tolist()
+    known = [[v if np.isfinite(v) else None for v in row] for row in rows]
+    means = [over_seeds(row, each) for row, each in zip(known, beside, strict=True)]
     number = lambda entry, missing: missing if entry is None else float(entry)
-    shape = np.shape(values)[:-1]
     return (
         np.array([number(mean.mean, np.nan) for mean in means]).reshape(shape),
         np.array([number(mean.sem, np.inf) for mean in means]).reshape(shape),
     )
 
 
-def margin(dataset: xarray.Dataset, along: str = "alpha", label: str = "theory") -> Line:
-    """ε_t(semantic) − ε_t(positional) of the theory, where both branches exist; the error knows they share nodes."""
-    exists = dataset[f"{label}_outcome"].isin(USABLE).all("branch").values
+def margin(dataset: xarray.Dataset, label: str = "theory", fallen: bool = False) -> Line:
+    """ε_t(semantic) − ε_t(positional) of the theory, where both branches exist; the error knows they share nodes.
+
+    `fallen`: also where one of them does not, taking the uninformed point its start falls to in its stead.
+    """
+    exists = dataset[f"{label}_outcome"].isin(FALLEN if fallen else USABLE).all("branch").values
     value = dataset[f"{label}_margin"]
     error = dataset[f"{label}_margin_error"].values
-    return Line(value[_dim(value, along)].values, np.where(exists, value.values, np.nan), error)
+    return Line(value["alpha"].values, np.where(exists, value.values, np.nan), error)
 
 
-def paired(dataset: xarray.Dataset, along: str = "alpha", label: str = "experiment") -> Line:
-    """ε_t(semantic) − ε_t(positional) of training: both starts of a seed have the same data, so seeds are compared one by
-    one."""
-    loss = dataset[f"{label}_train_loss"]
-    start, axis, seed = (_dim(loss, name) for name in ("start", along, "seed"))
+def paired(dataset: xarray.Dataset, label: str = "experiment", relative: bool = False) -> Line:
+    """ε_t(semantic) − ε_t(positional) of training (`relative`: in units of the latter).
+
+    Both starts of a seed have the same data, so seeds are compared one by one.
+    """
+    loss, excess = dataset[f"{label}_train_loss"], dataset[f"{label}_teacher_excess"]
+    start, axis, seed = (dim(loss, name) for name in ("start", "alpha", "seed"))
     both = [loss.sel({start: name}).transpose(axis, seed).values for name in ("semantic", "positional")]
-    return Line(loss[axis].values, *seed_mean(both[0] - both[1]))
+    gap = both[0] / both[1] - 1 if relative else both[0] - both[1]
+    return Line(loss[axis].values, *seed_mean(gap, excess.isel({start: 0}).transpose(axis, seed).values))
 
 
 def scaled(line: Line, factor: float) -> Line:
@@ -80,7 +110,7 @@ def only(line: Line, where: np.ndarray) -> Line:
     return line._replace(value=np.where(where, line.value, np.nan))
 
 
-def _dim(values: xarray.DataArray, name: str) -> str:
+def dim(values: xarray.DataArray, name: str) -> str:
     """The dimension of that name, with or without the label of the computation it is particular to."""
     found = [str(dim) for dim in values.dims if dim == name or str(dim).endswith(f"_{name}")]
     if not found:

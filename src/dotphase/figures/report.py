@@ -25,10 +25,11 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: 
 code { font-size: 0.85em; } summary { cursor: pointer; color: #555; }
 """
 WHY = (
-    "A deviation is (ours − published) divided by the standard errors that are known, added in squares; most published numbers come "
-    "without one, and then only ours counts. The published transitions α_c and α_l were computed with 144 Gauss–Hermite nodes, which do not "
-    "resolve the jumps of the inner minimisation; the last figure shows the effect. The published experiments agree with ours except for the "
-    "positional m at large α, where 5000 steps of gradient descent have not arrived at the minimum yet."
+    "A deviation is (ours − published) divided by the standard errors that are known, added in squares; most "
+    "published numbers come without one, and then only ours counts. The published transitions α_c and α_l were "
+    "computed with 144 Gauss–Hermite nodes, which do not resolve the jumps of the inner minimisation; the last "
+    "figure shows the effect. The published experiments agree with ours except for the positional m at large α, "
+    "where 5000 steps of gradient descent have not arrived at the minimum yet."
 )
 
 
@@ -49,7 +50,7 @@ def page(out: Path, records: list[Record]) -> str:
 <title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>
 <body><h1>{escape(title)}</h1>
 <p>Figures of arXiv 2402.03902 computed anew by dotphase, and some that are new. {_summary(records)}</p>
-<h2>Published and ours</h2>{claims_table(claims) if claims else "<p>None of the figures made here has published numbers.</p>"}
+<h2>Published and ours</h2>{claims_table(claims) if claims else "<p>No published numbers here.</p>"}
 <p class="note">{escape(WHY)}</p>
 {sections}
 <h2>Times, machine and versions</h2>{_times(records)}{_versions(records)}
@@ -87,13 +88,15 @@ def _section(out: Path, record: Record) -> str:
     if picture.exists():
         data = base64.b64encode(picture.read_bytes()).decode()
         image = f'<img alt="{escape(title)}" src="data:image/png;base64,{data}">'
-    trouble = "" if record.outcome == "made" else f'<p class="bad">{escape(record.outcome)}: {escape(record.reason)}</p>'
+    trouble = f'<p class="bad">{escape(record.outcome)}: {escape(record.reason)}</p>' * (record.outcome != "made")
     old = record.outcome == "failed" and picture.exists()
     stale = '<p class="bad">The picture is of an earlier run.</p>' if old else ""
-    return f"""<h2 id="{escape(record.name)}">{escape(title)}{" (new)" if new else ""}</h2>{trouble}{stale}{image}
+    note = f"{record.name}, quality {record.quality}; {_took(record)}; also as figures/{record.name}.pdf."
+    parameters = "".join(_parameters(name, study) for name, study in record.studies.items())
+    return f"""<h2 id="{escape(record.name)}">{escape(title)}{" (new)" * new}</h2>{trouble}{stale}{image}
 <p>{escape(caption)}</p>
-<p class="note">{escape(record.name)}, quality {escape(record.quality)}; {escape(_took(record))}; also as figures/{escape(record.name)}.pdf.</p>
-<details><summary>Parameters</summary>{"".join(_parameters(name, study) for name, study in record.studies.items())}</details>"""
+<p class="note">{escape(note)}</p>
+<details><summary>Parameters</summary>{parameters}</details>"""
 
 
 def _words(name: str) -> tuple[str, str, bool]:
@@ -104,14 +107,19 @@ def _words(name: str) -> tuple[str, str, bool]:
 
 
 def _took(record: Record) -> str:
+    several = "s" * (record.workers > 1)
     return (
-        f"made in {_duration(record.seconds)} with {record.workers} worker{'s' * (record.workers > 1)} "
-        f"({_duration(record.cpu_seconds)} of processor time; all its units of work, over all runs: {_duration(record.unit_seconds)})"
+        f"made in {duration(record.seconds)} with {record.workers} worker{several} "
+        f"({duration(record.cpu_seconds)} of processor time; all its units of work, over all runs: "
+        f"{duration(record.unit_seconds)})"
     )
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, with a digit after the point."""
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _parameters(name: str, study: dict[str, Any]) -> str:
@@ -132,11 +140,12 @@ def _plain(value: Any) -> str:
 
 def _times(records: list[Record]) -> str:
     head = ("figure", "quality", "estimated", "took", "processor time", "workers", "made", "outcome")
+    clocks = ("estimated_seconds", "seconds", "cpu_seconds")
     rows = [
-        (r.name, r.quality, _duration(r.estimated_seconds), _duration(r.seconds), _duration(r.cpu_seconds), str(r.workers), r.made, r.outcome)
+        (r.name, r.quality, *(duration(getattr(r, clock)) for clock in clocks), str(r.workers), r.made, r.outcome)
         for r in records
-    ]  # fmt: skip
-    total = tuple(_duration(sum(getattr(r, n) for r in records)) for n in ("estimated_seconds", "seconds", "cpu_seconds"))
+    ]
+    total = [duration(sum(getattr(r, clock) for r in records)) for clock in clocks]
     return _table(head, [*rows, ("all", "", *total, "", "", "")], numbers=(2, 3, 4))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..sweeps import Study
 
-Bar = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]
+Bar = Callable[[str], AbstractContextManager[Callable[..., None]]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def reproduce(
     out: Path,
     workers: int = 1,
     latex: bool = False,
-    bar: Bar = lambda title: nullcontext(lambda done, total: None),
+    bar: Bar = lambda title: nullcontext(lambda done, total, failed=0: None),
     tell: Callable[[Record], None] = lambda record: None,
 ) -> list[Record]:
     """Make each figure in `out`, one after the other: a figure that fails does not keep the others from being made.
@@ -128,10 +128,9 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
 def _computed(study: Study, name: str, folder: Path, workers: int, bar: Bar) -> xarray.Dataset:
     from ..sweeps import run_sweep
 
-    with bar(name) as progress:
-        told = lambda done, total, failed: progress(done + failed, total)
-        with run_sweep(study, place_for(study, name, folder), workers=workers, progress=told) as dataset:
-            return dataset.load()
+    place = place_for(study, name, folder)
+    with bar(name) as progress, run_sweep(study, place, workers=workers, progress=progress) as dataset:
+        return dataset.load()
 
 
 def _failures(dataset: xarray.Dataset) -> str:
@@ -150,10 +149,14 @@ def read_records(out: Path) -> list[Record]:
     found = {}
     for path in sorted((out / "figures").glob("*.json")):
         tables = json.loads(path.read_text(encoding="utf-8"))
-        claims = tuple(Claim(**{k: tuple(v) if isinstance(v, list) else v for k, v in c.items()}) for c in tables["claims"])
+        claims = tuple(_claim(**entry) for entry in tables["claims"])
         found[tables["name"]] = Record(**{**tables, "claims": claims})
     order = [*(name for name in MODULES if name in found), *(name for name in found if name not in MODULES)]
     return [found[name] for name in order]
+
+
+def _claim(what: str, published: list[Any], ours: list[Any] | None, source: str) -> Claim:
+    return Claim(what, (published[0], published[1]), None if ours is None else (ours[0], ours[1]), source)
 
 
 def _cpu_seconds() -> float:

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import reading
 from .figure import Datasets, PaperFigure, make_study
-from .style import COLOURS, MARKERS, letter, panels, points
-from .transition import BRANCHES, OVERLAP_OF
+from .style import COLOURS, MARKERS, WIDTH, letter, points
+from .three_panels import BRANCHES, OVERLAPS
 
 if TYPE_CHECKING:
     import xarray
@@ -36,8 +36,9 @@ def draw(datasets: Datasets) -> Figure:
     from matplotlib.figure import Figure
 
     dataset = datasets["sizes"]
-    figure = Figure(figsize=(6.75, 4.4), layout="constrained")
-    upper, lower = figure.subfigures(2, 1, height_ratios=(1.0, 1.15))
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
+    halves: Any = figure.subfigures(2, 1, height_ratios=(1.0, 1.15))
+    upper, lower = halves
     scatters = upper.subplots(1, len(SHOWN), sharex=True, sharey=True)
     for axis, d in zip(scatters, SHOWN, strict=True):
         draw_cloud(axis, dataset.sel(d=d))
@@ -58,7 +59,8 @@ def draw(datasets: Datasets) -> Figure:
 def draw_cloud(axis: Axes, at: xarray.Dataset, label: str = "experiment") -> None:
     """Every seed by where it ended, coloured by its start."""
     for start in BRANCHES:
-        m, theta = (np.ravel(at[f"{label}_{name}"].sel(start=start).values) for name in ("m", "theta"))
+        chosen = {reading.dim(at[f"{label}_m"], "start"): start}
+        m, theta = (np.ravel(at[f"{label}_{name}"].sel(chosen).values) for name in ("m", "theta"))
         look: dict[str, Any] = {"s": 11, "marker": MARKERS[start], "alpha": 0.55, "lw": 0}
         axis.scatter(m, theta / VARIANCE, color=COLOURS[start], label=f"{start} start", **look)
 
@@ -75,7 +77,7 @@ def _draw_trend(axis: Axes, dataset: xarray.Dataset, branch: str) -> None:
     """Overlaps of one start against d, with the theory's values as lines."""
     for name in ("theta", "m"):
         unit = 1 / VARIANCE if name == "theta" else 1.0
-        own = OVERLAP_OF[branch] == name
+        own = OVERLAPS[name] == branch
         colour = COLOURS[branch] if own else COLOURS["uninformed"]
         label = r"$|\theta|/\sigma^2$" if name == "theta" else r"$|m|$"
         line = reading.scaled(reading.experiment(dataset, name, branch, along="d"), unit)
@@ -90,9 +92,10 @@ FIGURE = PaperFigure(
     name="sizes",
     title="Scaling in d",
     caption=(
-        "Training from both starts at α = 1.5, ω = 0.3. (a–d) Where every seed ends, in the plane of its overlap with the positions and with "
-        "the teacher; crosses: the two fixed points of the theory. (e, f) Means over seeds with one standard error against d; "
-        "lines: theory. Sizes that vanish as d → ∞ (grey) are of order 1/√d."
+        "Training from both starts at α = 1.5, ω = 0.3. (a–d) Where every seed ends, in the plane of its overlap "
+        "with the positions and with the teacher; crosses: the two fixed points of the theory. (e, f) Means over "
+        "seeds with one standard error against d; lines: theory. Sizes that vanish as d → ∞ (grey) are of order "
+        "1/√d."
     ),
     studies=studies,
     draw=draw,

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import reading
 from .figure import Datasets, PaperFigure, make_study
-from .style import COLOURS, DASHES, MARKERS, SYMBOLS, curve, letter, panels, points
-from .transition import BRANCHES, winners
+from .style import BASELINE, COLOURS, DASHES, SYMBOLS, curve, legend_below, letter, panels, points
+from .three_panels import BRANCHES, experiment_winner, theory_winner
 
 if TYPE_CHECKING:
     import xarray
@@ -54,56 +54,57 @@ def draw(datasets: Datasets) -> Figure:
             _draw_error(axes[1, column], at, dashes)
         axes[0, column].legend(handlelength=2.2, labelspacing=0.25)
         axes[0, column].axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
-        axes[1, column].axhline(1, color="#009E73", lw=1.0, ls="-.", zorder=0)
-        axes[1, column].set_xlabel(r"$\alpha = n/d$, samples per dimension")
-    axes[0, 0].set_ylabel(r"$\epsilon_t$(semantic)/$\epsilon_t$(positional) $-\ 1$")
+        axes[1, column].axhline(1, color=BASELINE, lw=1.0, ls="-.", zorder=0, label="linear baseline")
+        axes[1, column].set_yscale("log")
+        _plain_ticks(axes[1, column])
+        axes[1, column].set_xlabel(SYMBOLS["alpha"])
+    axes[0, 0].set_ylabel(r"$\epsilon_t^{\rm sem}/\epsilon_t^{\rm pos} - 1$")
     axes[1, 0].set_ylabel(r"$\epsilon_g/\epsilon_{\rm lin}$ of the winner")
-    _add_legend(axes[1, 2])
     letter(axes)
+    legend_below(figure, axes[1])
     return figure
 
 
 def _draw_difference(axis: Axes, at: xarray.Dataset, dashes: str, label: str) -> None:
-    colour = COLOURS["neutral"]
-    for read, show, look in (
-        (reading.theory, curve, {"ls": dashes, "label": label}),
-        (reading.experiment, points, {"fmt": _marker(dashes)}),
-    ):
-        semantic, positional = (read(at, "train_loss", branch) for branch in BRANCHES)
-        relative = semantic.value / positional.value
-        error = relative * np.hypot(semantic.error / semantic.value, positional.error / positional.value)
-        show(axis, semantic.x, relative - 1, error, colour, **look)
+    colour, margin = COLOURS["neutral"], reading.margin(at)
+    unit = reading.theory(at, "train_loss", "positional").value
+    curve(axis, margin.x, margin.value / unit, margin.error / unit, colour, ls=dashes)
+    points(axis, *reading.paired(at, relative=True), colour, fmt=_marker(dashes))
+    axis.plot([], [], color=colour, ls=dashes, marker=_marker(dashes), mfc="white", ms=3.6, label=label)
 
 
 def _draw_error(axis: Axes, at: xarray.Dataset, dashes: str) -> None:
     unit = 1 / float(np.ravel(at["baseline_test_error"].values)[0])
-    for read, show in ((reading.theory, curve), (reading.experiment, points)):
-        wins = winners({branch: read(at, "train_loss", branch) for branch in BRANCHES})
-        for branch in BRANCHES:
-            line = reading.scaled(reading.only(read(at, "test_error", branch), wins[branch]), unit)
-            look = {"ls": dashes} if show is curve else {"fmt": _marker(dashes)}
-            show(axis, *line, COLOURS[branch], **look)
+    expected, found = theory_winner(at), experiment_winner(at)
+    for k, branch in enumerate(BRANCHES):
+        line = reading.scaled(reading.theory(at, "test_error", branch), unit)
+        curve(axis, *reading.only(line, expected.which == k), COLOURS[branch], f"{branch} wins", ls=dashes)
+    measured = found.of([reading.scaled(reading.experiment(at, "test_error", branch), unit) for branch in BRANCHES])
+    for word in {*found.mechanism}:
+        points(axis, *reading.only(measured, found.mechanism == word), COLOURS[word], fmt=_marker(dashes))
+
+
+def _plain_ticks(axis: Axes) -> None:
+    from matplotlib.ticker import NullFormatter
+
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.set_yticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10) if axis.get_ylim()[0] < tick < axis.get_ylim()[1]])
+    axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
 def _marker(dashes: str) -> str:
-    return dict(zip(DASHES, ("o", "^", "v"), strict=True))[dashes]
-
-
-def _add_legend(axis: Axes) -> None:
-    for branch in BRANCHES:
-        axis.plot([], [], color=COLOURS[branch], label=f"{branch} wins")
-    axis.plot([], [], color="#009E73", ls="-.", lw=1.0, label="linear baseline")
-    axis.legend(labelspacing=0.25)
+    """Markers of training go with the dashes of the theory."""
+    return {"-": "o", "--": "^", ":": "v"}[dashes]
 
 
 FIGURE = PaperFigure(
     name="slices",
     title="Slices in ω, σ and λ",
     caption=(
-        "One parameter varied at a time around ω = 0.3, σ = 0.5, λ = 0.01. Upper row: training loss of the semantic minimum relative to that "
-        "of the positional one, less one (below zero meaning wins); it is drawn where both branches exist. Lower row: the winner's test "
-        "error in units of the linear baseline's, blue where the semantic mechanism wins and orange where the positional one does. "
-        "Lines: theory; points: training."
+        "One parameter varied at a time around ω = 0.3, σ = 0.5, λ = 0.01. Upper row: training loss of the semantic "
+        "minimum relative to that of the positional one, less one (below zero meaning wins); it is drawn where both "
+        "branches exist. Lower row: the winner's test error in units of the linear baseline's, blue where the "
+        "semantic mechanism wins and orange where the positional one does. Lines: theory; points: training."
     ),
     studies=studies,
     draw=draw,

@@ -8,8 +8,8 @@ import numpy as np
 
 from . import reading
 from .figure import Datasets, PaperFigure, make_study
-from .style import COLOURS, SYMBOLS, curve, letter, panels
-from .transition import BRANCHES
+from .style import COLOURS, MARKERS, SYMBOLS, curve, legend_below, letter, panels, points
+from .three_panels import BRANCHES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,32 +19,34 @@ if TYPE_CHECKING:
 
 def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
-    along: dict[str, Any] = {"kind": "stability", "branches": BRANCHES, "nodes": 2**17 if full else 2**14}
-    axes = {"alpha": {"linspace": [0.7, 2.5, 37 if full else 19]}}
+    along: dict[str, Any] = {"kind": "stability", "branches": BRANCHES, "nodes": 2**17 if full else 2**15}
+    axes = {"alpha": {"linspace": [0.7, 2.5, 37 if full else 13]}}
     return {"stability": make_study("stability along the branches", {"omega": 0.3}, axes, along=along)}
 
 
 def draw(datasets: Datasets) -> Figure:
     dataset = datasets["stability"]
-    figure, axes = panels(1, 3, 2.55)
+    figure, axes = panels(1, 3, 2.75)
     replicon, slopes, several = axes[0]
     for branch in BRANCHES:
         read = lambda name, branch=branch: reading.theory(dataset, name, branch, label="along")
-        curve(replicon, *read("replicon"), COLOURS[branch], branch, marker=".", ms=3)
+        points(replicon, *read("replicon"), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
         curve(slopes, *read("eigenvalue_m"), COLOURS[branch], f"{branch}, along $m$", ls="--")
-        curve(slopes, *read("eigenvalue_theta"), COLOURS[branch], rf"{branch}, along $\theta$")
         line = read("several_minima")
         several.semilogy(line.x, np.where(line.value > 0, line.value, np.nan), color=COLOURS[branch], label=branch)
+    # Along θ at the semantic point directions mix with those of q and V, and have no name of their own.
+    theta = reading.theory(dataset, "eigenvalue_theta", "positional", label="along")
+    curve(slopes, *theta, COLOURS["positional"], r"positional, along $\theta$", ls=":")
     replicon.axhline(1, color="#111111", lw=0.8, ls=":")
     replicon.set(ylabel="replicon (stable below one)")
-    replicon.set_ylim(0, 1.15)
+    replicon.set_ylim(bottom=0)
     slopes.axhspan(-1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0)
     slopes.set_ylabel("eigenvalue of the map")
     several.set_ylabel("share of samples with several minima")
     for axis in axes[0]:
         axis.set_xlabel(SYMBOLS["alpha"])
-        axis.legend(labelspacing=0.25, handlelength=1.8)
     letter(axes)
+    legend_below(figure, axes)
     return figure
 
 
@@ -52,10 +54,11 @@ FIGURE = PaperFigure(
     name="stability",
     title="Stability along the branches",
     caption=(
-        "(a) The replicon of both fixed points at ω = 0.3, its regular part, with one standard error: below one replica symmetry is locally "
-        "stable. Its error bar is a rough one, since few nodes dominate it. (b) Eigenvalues of the iterated map: within the grey band a small "
-        "deviation dies out; below −1 the plain iteration oscillates away though a damped one does not; above +1 nothing helps. (c) How "
-        "many samples have more than one minimum of their inner problem, so that the prox can jump."
+        "(a) The replicon of both fixed points at ω = 0.3, its regular part, with one standard error: below one "
+        "replica symmetry is locally stable. Its error bar is a rough one, since few nodes dominate it. (b) "
+        "Eigenvalues of the iterated map: within the grey band a small deviation dies out; below −1 the plain "
+        "iteration oscillates away though a damped one does not; above +1 nothing helps. (c) How many samples have "
+        "more than one minimum of their inner problem, so that the prox can jump."
     ),
     studies=studies,
     draw=draw,

@@ -15,8 +15,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Told apart by colour-blind readers too (Okabe and Ito), and the same in every figure.
-COLOURS = {"semantic": "#0072B2", "positional": "#D55E00", "uninformed": "#999999", "neutral": "#555555"}
-MARKERS = {"semantic": "o", "positional": "s"}
+COLOURS = {
+    "semantic": "#0072B2",
+    "positional": "#D55E00",
+    "mixed": "#CC79A7",
+    "uninformed": "#999999",
+    "neutral": "#555555",
+}
+BASELINE = "#009E73"  # the linear positional baseline
+MARKERS = {"semantic": "o", "positional": "s", "mixed": "D", "uninformed": "v"}
 DASHES = ("-", "--", ":")
 WIDTH = 6.75  # inches: the text of a page with one column
 
@@ -44,9 +51,9 @@ PAGE: Any = STYLE | {
     "axes.formatter.use_mathtext": True,
 }
 SYMBOLS = {
-    "alpha": r"samples per dimension $\alpha = n/d$",
+    "alpha": r"samples per dimension $\alpha$",
     "omega": r"mixing $\omega$ of the teacher",
-    "difference": r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional)",
+    "difference": r"$\epsilon_t^{\rm sem} - \epsilon_t^{\rm pos}$",
     "test_error": r"test error $\epsilon_g$",
     "theta": r"$\theta/\sigma^2$",
     "m": r"$m$",
@@ -98,6 +105,16 @@ def letter(axes: Any) -> None:
     """(a), (b), … at the upper left of every panel."""
     for k, axis in enumerate(np.ravel(axes)):
         axis.set_title(f"({chr(ord('a') + k)})", loc="left", fontweight="bold")
+
+
+def legend_below(figure: Figure, axes: Any, columns: int = 8) -> None:
+    """One legend for all panels, below them; labels that occur several times once."""
+    found: dict[str, Any] = {}
+    for axis in np.ravel(axes):
+        for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    options: dict[str, Any] = {"handlelength": 1.5, "columnspacing": 1.2, "handletextpad": 0.5}
+    figure.legend(found.values(), found, loc="outside lower center", ncols=min(columns, len(found)), **options)
 
 
 def in_thousandths(axis: Any) -> None:

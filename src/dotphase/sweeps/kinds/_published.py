@@ -38,12 +38,11 @@ class Task(NamedTuple):
 
 def published(scenario: Scenario, start: np.ndarray) -> tuple[np.ndarray, tuple[float, float], int]:
     """Overlaps (q, m, V, θ) where the published method ends, (ε_g, ε_t) there, and how many iterations it took."""
-    task, overlaps, iterations = Task.of(scenario), np.asarray(start, float), 0
-    for iterations in range(1, MOST + 1):
+    task, overlaps = Task.of(scenario), np.asarray(start, float)
+    moved, iterations = np.inf, 0
+    while moved >= SMALL and iterations < MOST:
         new = KEPT * overlaps + (1 - KEPT) * _step(task, overlaps)[0]
-        moved, overlaps = np.abs(new - overlaps).max(), new
-        if moved < SMALL:
-            break
+        moved, overlaps, iterations = np.abs(new - overlaps).max(), new, iterations + 1
     return overlaps, _step(task, overlaps)[1], iterations
 
 
@@ -81,23 +80,30 @@ def _own_share(h: np.ndarray) -> np.ndarray:
 
 
 def _descend(w: np.ndarray, T: np.ndarray, V: float, variance: float) -> np.ndarray:
-    """From w down |z − w|²/(2V) + σ² Σ_l (T_l − s_l(z))², by damped Gauss–Newton steps that never go up."""
+    """From w down |z − w|²/(2V) + σ² Σ_l (T_l − s_l(z))², by damped Newton steps that never go up."""
     cost = lambda z: ((z - w) ** 2).sum(0) / (2 * V) + variance * ((T - _own_share(z)) ** 2).sum(0)
     z, damping, value = w.copy(), np.full(w.shape[1], 1e-2), cost(w)
     for _ in range(200):
-        s = _own_share(z)
-        other = z[::-1]
-        own, cross = s * (1 - s) * (2 * z - other), -s * (1 - s) * z  # ∂s_l/∂z_l, ∂s_l/∂z_l'
-        residual = 2 * variance * (s - T)
-        gradient = (z - w) / V + residual * own + (residual * cross)[::-1]
-        square = 1 / V + 2 * variance * (own**2 + (cross**2)[::-1]) + damping
-        mixed = 2 * variance * (own * cross).sum(0)
-        determinant = square[0] * square[1] - mixed**2
-        step = -(square[::-1] * gradient - mixed * gradient[::-1]) / determinant
-        tried = cost(z + step)
-        better = tried <= value
+        gradient, own, mixed = _slopes(z, w, T, V, variance)
+        own = own + damping
+        determinant = own[0] * own[1] - mixed**2
+        uphill = (determinant <= 0) | (own[0] <= 0)
+        step = -(own[::-1] * gradient - mixed * gradient[::-1]) / np.where(uphill, 1.0, determinant)
+        tried = cost(z + np.where(uphill, 0.0, step))
+        better = ~uphill & (tried <= value)
         z, value = np.where(better, z + step, z), np.where(better, tried, value)
         damping = np.where(better, damping / 3, damping * 4).clip(1e-9, 1e6)
-        if np.abs(step).max() < 1e-9:
+        if not uphill.any() and np.abs(step).max() < 1e-9:
             break
     return z
+
+
+def _slopes(z: np.ndarray, w: np.ndarray, T: np.ndarray, V: float, variance: float) -> tuple[np.ndarray, ...]:
+    """Gradient (2, N), second derivatives along each z_l (2, N) and the mixed one (N,) of what `_descend` descends."""
+    s = _own_share(z)
+    first, second = s * (1 - s), s * (1 - s) * (1 - 2 * s)  # ds/da, d²s/da² of a_l = z_l² − z_l z_l'
+    along, across = 2 * z - z[::-1], -z  # ∂a_l/∂z_l, ∂a_l/∂z_l'
+    pull, stiff = 2 * variance * (s - T) * first, 2 * variance * (first**2 + (s - T) * second)
+    gradient = (z - w) / V + pull * along + (pull * across)[::-1]
+    own = 1 / V + stiff * along**2 + 2 * pull + (stiff * across**2)[::-1]
+    return gradient, own, (stiff * along * across - pull).sum(0)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 NUMBERS = (
     *("test_error", "test_error_error", "train_loss", "train_loss_error", "q", "V", "m", "theta"),
+    *("q_error", "V_error", "m_error", "theta_error"),
     *("several_minima", "residual", "evaluations", "nodes", "seconds"),
 )
 WORDS = ("outcome", "reason", "mechanism")
@@ -109,7 +110,10 @@ class Theory(Kind):
         from ...theory.rows import replicon_of
 
         solution = found.solution
-        entries = {name: float(np.abs(part).max()) for name, part in solution.overlaps._asdict().items()}
+        entries: dict[str, Any] = {}
+        for name, part in solution.overlaps._asdict().items():
+            largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
+            entries |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
         for name in ("test_error", "train_loss"):
             estimate = getattr(solution, name)
             entries |= {name: float(estimate.value), f"{name}_error": float(estimate.error)}

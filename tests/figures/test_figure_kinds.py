@@ -1,0 +1,94 @@
+"""The kinds of computation that figures brought: against the library called directly, or another method."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+import dotphase
+from dotphase.comparison import NoisyStart
+from dotphase.figures.figure import make_study
+from dotphase.gaussian import Sobol
+from dotphase.sweeps import run_sweep
+from dotphase.sweeps.kinds._published import Task, _descend, _own_share, published
+
+
+def test_the_published_method_on_arrays_descends_as_a_general_minimiser_does():
+    rng, V, variance = np.random.default_rng(0), 12.0, 0.25
+    w, T = rng.normal(0, 0.4, (2, 30)), rng.uniform(0.3, 0.9, (2, 30))
+    cost = lambda z, k: (
+        ((z - w[:, k]) ** 2).sum() / (2 * V) + variance * ((T[:, k] - _own_share(z[:, None])[:, 0]) ** 2).sum()
+    )
+    ours = _descend(w, T, V, variance)
+    for k in range(30):
+        theirs = minimize(cost, w[:, k], args=(k,), options={"gtol": 1e-9})
+        assert cost(ours[:, k], k) == pytest.approx(theirs.fun, abs=1e-9)
+
+
+def test_the_published_method_is_off_on_the_positional_branch_and_close_on_the_semantic_one(tmp_path):
+    rules = {"kind": "rules", "rules": ["published", "sobol 8192"]}
+    study = make_study(
+        "rules", {"alpha": 2.0, "omega": 0.3}, {}, positional=rules, semantic=rules | {"branch": "semantic"}
+    )
+    found = run_sweep(study, tmp_path / "rules.zarr")
+    assert (found["positional_outcome"] == "converged").all()
+    assert found["positional_nodes"].values[0] == 144
+    low, good = found["positional_m"].values
+    assert abs(low - good) > 3 * found["positional_m_error"].values[1]
+    assert found["semantic_theta"].values[0] == pytest.approx(found["semantic_theta"].values[1], rel=0.02)
+
+
+def test_the_published_method_refuses_other_tasks():
+    with pytest.raises(ValueError, match="the paper's task"):
+        Task.of(dotphase.paper(positional="alternative"))
+    with pytest.raises(ValueError, match="the paper's task"):
+        published(dotphase.paper(student_rank=2), np.ones(4))
+
+
+def test_trajectories_begin_at_the_start_they_name(tmp_path):
+    passing = {"kind": "trajectories", "d": 400, "seeds": 3, "steps": 1, "nodes": 2048}
+    found = run_sweep(make_study("passing", {"alpha": 2.0, "omega": 0.3}, {}, passing=passing), tmp_path / "p.zarr")
+    begin = NoisyStart(0.6, 0.05, 0.4, 2.0).overlaps(dotphase.paper(2.0, 0.3))
+    for name in ("q", "V", "m", "theta"):
+        expected = np.ravel(getattr(begin, name))[0]
+        assert found[f"passing_{name}_limit"].values[0] == pytest.approx(expected)
+        assert found[f"passing_{name}"].values[0].mean() == pytest.approx(expected, rel=0.3)
+    assert found["passing_q"].shape == (2, 3)
+
+
+def test_stability_is_the_library_s(tmp_path):
+    along = {"kind": "stability", "branches": ["positional"], "nodes": 2048}
+    found = run_sweep(make_study("stability", {"omega": 0.3}, {"alpha": [1.5]}, along=along), tmp_path / "s.zarr")
+    rule = Sobol(2048)
+    direct = dotphase.stability(dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=rule, rtol=None), rule)
+    at = found.sel(alpha=1.5, branch="positional")
+    assert float(at["along_replicon"]) == direct.replicon.value
+    assert float(at["along_eigenvalue_theta"]) == direct.eigenvalues["theta"].real
+
+
+def test_theory_knows_the_errors_of_its_overlaps(tmp_path):
+    theory = {"kind": "theory", "nodes": 2048}
+    found = run_sweep(make_study("theory", {"omega": 0.3}, {"alpha": [1.5]}, theory=theory), tmp_path / "t.zarr")
+    direct = dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=Sobol(2048), rtol=None)
+    assert float(found["theory_m_error"].sel(branch="positional")[0]) == pytest.approx(direct.overlap_errors.m[0, 0])
+
+
+def test_a_mixed_start_needs_two_columns():
+    with pytest.raises(ValueError, match="rank two"):
+        make_study("mixed", {"omega": 0.3}, {}, mixed={"kind": "mixed"})
+
+
+@pytest.mark.slow
+def test_a_student_of_rank_two_has_both_mechanisms_at_once(tmp_path):
+    compute = {"theory": {"kind": "theory", "nodes": 2**14}, "mixed": {"kind": "mixed", "nodes": 2**14}}
+    compute["experiment"] = {"kind": "training", "d": 1000, "seeds": 12}
+    study = make_study("rank two", {"omega": 0.3, "student_rank": 2}, {"alpha": [0.4, 1.6]}, **compute)
+    found = run_sweep(study, tmp_path / "r.zarr")
+    assert found["mixed_mechanism"].values.tolist() == ["positional", "mixed"]
+    lowest = found["theory_train_loss"].sel(alpha=1.6).min("branch")
+    assert float(found["mixed_train_loss"].sel(alpha=1.6)) < float(lowest) - 1e-4
+    for start in ("semantic", "positional"):  # both end there; corrections of order 1/d are a few per cent at d = 1000
+        trained = found.sel(alpha=1.6, start=start)
+        assert float(trained["experiment_train_loss"].mean()) == pytest.approx(
+            float(found["mixed_train_loss"][1]), rel=0.03
+        )
+        assert float(trained["experiment_m"].mean()) == pytest.approx(float(found["mixed_m"][1]), rel=0.03)
