@@ -107,14 +107,23 @@ def letter(axes: Any) -> None:
         axis.set_title(f"({chr(ord('a') + k)})", loc="left", fontweight="bold")
 
 
-def legend_below(figure: Figure, axes: Any, columns: int = 8) -> None:
-    """One legend for all panels, below them; labels that occur several times once."""
+def legend_below(figure: Figure, axes: Any) -> None:
+    """One legend for all panels, below them, in two rows if it is long; labels that occur several times once."""
     found: dict[str, Any] = {}
     for axis in np.ravel(axes):
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
+    columns = len(found) if len(found) < 6 else (len(found) + 1) // 2
     options: dict[str, Any] = {"handlelength": 1.5, "columnspacing": 1.2, "handletextpad": 0.5}
-    figure.legend(found.values(), found, loc="outside lower center", ncols=min(columns, len(found)), **options)
+    figure.legend(found.values(), found, loc="outside lower center", ncols=columns, **options)
+
+
+def name_overlaps(axis: Axes) -> None:
+    """Which colour is which overlap, inside the panel."""
+    for place, (name, owner) in zip((0.96, 0.88), (("theta", "semantic"), ("m", "positional")), strict=True):
+        look: dict[str, Any] = {"va": "top", "transform": axis.transAxes}
+        axis.text(0.05, place, SYMBOLS[name], color=COLOURS[owner], **look)
+    axis.set_ylabel("overlaps of the winner")
 
 
 def in_thousandths(axis: Any) -> None:

@@ -19,6 +19,7 @@ from .style import (
     in_thousandths,
     legend_below,
     letter,
+    name_overlaps,
     panels,
     points,
     upright,
@@ -97,7 +98,7 @@ def sigma(dataset: xarray.Dataset) -> float:
 
 
 def draw_three_panels(dataset: xarray.Dataset) -> Figure:
-    figure, axes = panels(1, 3, 2.75)
+    figure, axes = panels(1, 3, 2.9)
     draw_difference(axes[0, 0], dataset)
     draw_overlaps(axes[0, 1], dataset)
     draw_test_error(axes[0, 2], dataset)
@@ -149,7 +150,7 @@ def draw_overlaps(axis: Axes, dataset: xarray.Dataset) -> None:
             curve(axis, *line, COLOURS[owner])
         line = found.of(overlap_lines(dataset, name, reading.experiment))
         points(axis, *line, COLOURS[owner], fmt=MARKERS[owner])
-    axis.set_ylabel(r"$\theta/\sigma^2$ (blue), $m$ (orange) of the winner")
+    name_overlaps(axis)
 
 
 def draw_test_error(axis: Axes, dataset: xarray.Dataset) -> None:
