@@ -39,7 +39,7 @@ def studies(quality: str) -> dict[str, Study]:
         },
     )
     orders = [4, 5, 6, 7, 8, 9, 10, 11, 12, *([14, 16, 18] if full else [])]
-    counts = [2**k for k in range(9, 19 if full else 17)]
+    counts = [2**k for k in range(10, 19 if full else 17)]
     names = [*(f"hermite {order}" for order in orders), *(f"sobol {count}" for count in counts)]
     convergence = make_study(
         "accuracy against the number of nodes",

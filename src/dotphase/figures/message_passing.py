@@ -26,7 +26,7 @@ def studies(quality: str) -> dict[str, Study]:
         "seeds": 24 if full else 8,
         "nodes": 2**16 if full else 2**14,
     }
-    axes = {"d": [250, 1000, 4000] if full else [250, 1000]}
+    axes = {"d": [500, 2000, 4000] if full else [500, 2000]}
     return {"message-passing": make_study("message passing", {"alpha": 2.0, "omega": 0.3}, axes, passing=passing)}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import reading
 from .figure import Datasets, PaperFigure
 from .reading import Line
-from .style import COLOURS, MARKERS, SYMBOLS, curve, in_thousandths, legend_below, letter, panels, points
+from .style import COLOURS, MARKERS, SYMBOLS, curve, in_thousandths, legend_below, letter, name_overlaps, panels, points
 from .three_panels import BRANCHES, OVERLAPS, draw_baseline, experiment_winner, overlap_lines, sigma, three_panel_study
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def studies(quality: str) -> dict[str, Study]:
 
 def draw(datasets: Datasets) -> Figure:
     dataset = datasets["rank-two"]
-    figure, axes = panels(1, 3, 2.75)
+    figure, axes = panels(1, 3, 2.9)
     loss, overlaps, error = axes[0]
     for axis, name in ((loss, "train_loss"), (error, "test_error")):
         _draw_branches(axis, dataset, name)
@@ -40,7 +40,7 @@ def draw(datasets: Datasets) -> Figure:
     for axis in axes[0]:
         axis.set_xlabel(SYMBOLS["alpha"])
     letter(axes)
-    legend_below(figure, axes, columns=5)
+    legend_below(figure, axes)
     return figure
 
 
@@ -67,7 +67,7 @@ def _draw_overlaps(axis: Axes, dataset: xarray.Dataset) -> None:
         unit = 1 / sigma(dataset) ** 2 if name == "theta" else 1.0
         curve(axis, *reading.scaled(_mixed(dataset, name), unit), COLOURS[owner])
         points(axis, *found.of(overlap_lines(dataset, name, reading.experiment)), COLOURS[owner], fmt=MARKERS[owner])
-    axis.set_ylabel(r"$\theta/\sigma^2$ (blue), $m$ (orange) of the winner")
+    name_overlaps(axis)
 
 
 FIGURE = PaperFigure(
@@ -77,7 +77,7 @@ FIGURE = PaperFigure(
         "A student with two columns of weights and a teacher with one, ω = 0.3. The paper has the experiment; the "
         "theory is new here. Besides the fixed points that have one mechanism (dashed) there is one that has both, "
         "meaning in one column and position in the other (full line). It has the lowest training loss (a); below α "
-        "≈ 0.6 its θ vanishes and it is the positional one, above, θ grows continuously (b): no jump as at rank "
+        "≈ 0.55 its θ vanishes and it is the positional one, above, θ grows continuously (b): no jump as at rank "
         "one. Training (d = 1000) ends there from both starts once α is large enough. (c) Test errors."
     ),
     studies=studies,

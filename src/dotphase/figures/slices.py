@@ -35,7 +35,7 @@ def _study(name: str, quality: str) -> Study:
         "experiment": {
             "kind": "training",
             "at": {"alpha": {"linspace": [0.25, 2.5, 10 if full else 4]}},
-            "d": 1000 if full else 300,
+            "d": 1000 if full else 500,
             "starts": BRANCHES,
             "seeds": 12 if full else 4,
         },

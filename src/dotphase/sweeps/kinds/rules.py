@@ -66,7 +66,9 @@ def _by_solving(scenario: Scenario, branch: str, rule: Rule) -> dict[str, Any]:
     from ...theory import solve
 
     found = solve(scenario, branch, rule=rule, rtol=None)
-    row: dict[str, Any] = {"outcome": found.outcome, "reason": found.reason, "nodes": found.nodes}
+    dimension = scenario.length * sum(scenario.ranks)
+    nodes = rule.order**dimension if isinstance(rule, GaussHermite) else found.nodes
+    row: dict[str, Any] = {"outcome": found.outcome, "reason": found.reason, "nodes": nodes}
     for name in ("q", "V", "m", "theta"):
         value, error = getattr(found.overlaps, name), getattr(found.overlap_errors, name)
         largest = np.abs(value).argmax()
