@@ -18,7 +18,7 @@ def made_up(study):
     for label, plan in plans_of(study).items():
         coordinates |= dict(zip(plan.dims, plan.coordinates, strict=True))
         for name, variable in plan.variables.items():
-            kept = plan.kept(variable)
+            kept = plan.kept[name]
             shape = tuple(plan.shape[k] for k in kept)
             values = np.full(shape, WORDS.get(name, ""), object) if variable.dtype == "str" else rng.uniform(size=shape)
             variables[f"{label}_{name}"] = (tuple(plan.dims[k] for k in kept), values)
