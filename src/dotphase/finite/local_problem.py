@@ -80,6 +80,11 @@ def passed_through(student: Form) -> Form:
     return Form(function, student.rank, entrywise=True)
 
 
+def _roots_of(parameters: dict, sample) -> dict:
+    """The numbers of `passed_through` for some of the samples."""
+    return parameters | {"root": parameters["root"][..., sample]}
+
+
 @lru_cache(maxsize=64)
 def _compiled(form: Form, everywhere: bool):
     import jax
@@ -93,7 +98,7 @@ def _compiled(form: Form, everywhere: bool):
     def run(target, w, precision, parameters, guesses):
         length, rank, count = w.shape
         problem = Problem(target, w, precision, jnp.ones(length), parameters)
-        best = search(form, problem, guesses, rivals=1) if everywhere else None
+        best = search(form, problem, guesses, rivals=1, parameters_of=_roots_of) if everywhere else None
         end = descend(form, problem, guesses[0] if best is None else best.z)
         # ∂z*/∂w = (V⁻¹ + ∇²ℓ)⁻¹ V⁻¹, so ∂g/∂w = V⁻¹ (∂z*/∂w − 1); only the blocks within a token are needed.
         size = length * rank

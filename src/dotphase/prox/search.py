@@ -7,6 +7,7 @@ closest second ones, the rivals: with them a jump can be followed as parameters 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -19,6 +20,8 @@ from .minimiser import NEARLY, descend
 FIRST_STEPS, MORE_STEPS = 4, 18  # most descents are near the known minimum after a few steps; the others get more
 NEAR = 0.05  # how near, in units of the fields
 DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
+
+ParametersOf = Callable[[dict, Any], dict]
 
 
 class Minima(NamedTuple):
@@ -37,10 +40,13 @@ class Minima(NamedTuple):
     several: Any
 
 
-def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
+def search(
+    student: Form, problem: Problem, guesses, rivals: int, parameters_of: ParametersOf = lambda given, sample: given
+) -> Minima:
     """Descend from the first of `guesses`, (G, L, r_s, N), to the minimum taken as known, then from the other guesses,
     from w/10 and −w; keep the lowest minimum of every sample and, for the `rivals` samples where the second lowest is
-    closest in energy, that one too."""
+    closest in energy, that one too. `parameters_of(parameters, sample)`: the student's numbers for some of the samples,
+    if it has numbers of its own for each."""
     w = problem.centre
     count = w.shape[-1]
     known = descend(student, problem, guesses[0], tolerance=NEARLY)
@@ -62,6 +68,7 @@ def search(student: Form, problem: Problem, guesses, rivals: int) -> Minima:
         chosen = jax.lax.dynamic_slice(waiting, (done,), (some,))
         sample = chosen % count
         part = problem._replace(target=problem.target[..., sample], centre=w[..., sample])
+        part = part._replace(parameters=parameters_of(problem.parameters, sample))
         more = descend(student, part, row[..., chosen], MORE_STEPS, NEARLY)
         placed = z.at[..., chosen].set(more.z), energy.at[chosen].set(more.energy), settled.at[chosen].set(more.settled)
         return done + some, *placed
