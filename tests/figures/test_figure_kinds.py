@@ -62,7 +62,7 @@ def test_stability_is_the_library_s(tmp_path):
     direct = dotphase.stability(dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=rule, rtol=None), rule)
     at = found.sel(alpha=1.5, branch="positional")
     assert float(at["along_replicon"]) == direct.replicon.value
-    assert float(at["along_eigenvalue_theta"]) == direct.eigenvalues["theta"].real
+    assert float(at["along_eigenvalue_theta"]) == direct.eigenvalues["theta"].growth.value
 
 
 def test_theory_knows_the_errors_of_its_overlaps(tmp_path):

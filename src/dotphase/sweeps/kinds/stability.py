@@ -14,13 +14,13 @@ from ..kind import Kind, Point, Variable
 PARTS = ("q", "V", "m", "theta")
 NUMBERS = (
     *("test_error", "test_error_error", "train_loss", "train_loss_error", "replicon", "replicon_error"),
-    *("several_minima", *(f"eigenvalue_{part}" for part in PARTS)),
+    *("several_minima", *(f"eigenvalue_{part}{error}" for part in PARTS for error in ("", "_error"))),
 )
 
 
 class Stability(Kind):
     """Per branch the replicon ± error, the share of samples with several minima, and `eigenvalue_q`, `_V`, `_m`,
-    `_theta`: the real part of the largest eigenvalue of the map along each kind of direction.
+    `_theta` ± error: the real part of the largest eigenvalue of the map along each kind of direction.
 
     - `branches`: the starts; `nodes`: of the Gaussian average; `seed`: which scrambles.
     """
@@ -57,5 +57,7 @@ class Stability(Kind):
             return row
         at = stability(found, rule)
         row |= {"replicon": float(at.replicon.value), "replicon_error": float(at.replicon.error)}
-        row |= {f"eigenvalue_{part}": value.real for part, value in at.eigenvalues.items()}
+        for part, found_along in at.eigenvalues.items():
+            growth = found_along.growth
+            row |= {f"eigenvalue_{part}": float(growth.value), f"eigenvalue_{part}_error": float(growth.error)}
         return row | {"several_minima": at.several_minima}
