@@ -107,6 +107,20 @@ def test_a_change_of_sign_beside_the_end_of_a_branch_is_found():
         coarse_root(made, scan_points((0.5, 1.0), 4), RULE, 1e-6)
 
 
+def test_a_narrow_window_in_which_both_branches_exist_is_found():
+    """D(p) = p − 0.42 where the semantic branch exists above 0.4 and the positional one below 0.47."""
+
+    class Made(Difference):
+        def __call__(self, p, rule):
+            start = "semantic" if p < 0.4 else "positional" if p > 0.47 else None
+            if start:
+                self.missing.setdefault(start, {})[p] = "collapsed"
+            return (np.nan if start else p - 0.42), np.full(8, 1e-3)
+
+    made = Made(dotphase.paper(), "sample_ratio", ("semantic",), lambda found: (0.0, np.zeros(8)), ("below", "above"))
+    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(0.42, abs=1e-5)
+
+
 def test_phase_needs_no_common_nodes():
     task = dotphase.paper(alpha=2, omega=0.3)
     on = lambda branch, seed: dotphase.solve(task, branch, rule=Sobol(2**13, seed=seed), rtol=None)

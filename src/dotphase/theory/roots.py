@@ -186,8 +186,8 @@ def _bracket(difference: Difference, points: np.ndarray, rule: Sobol) -> tuple[f
         first, second = float(points[k]), float(points[k + 1])
         if values[k] * values[k + 1] <= 0 and not difference.sure:
             return second, first
-        if np.isfinite(values[k]) != np.isfinite(values[k + 1]):
-            inside, outside = (first, second) if np.isfinite(values[k]) else (second, first)
+        window = _window(difference, first, second, rule)
+        for inside, outside in () if window is None else ((window, first), (window, second)):
             found = _beside_the_end(difference, inside, outside, rule)
             if found is not None and not difference.sure:
                 return found
@@ -200,6 +200,22 @@ def _bracket(difference: Difference, points: np.ndarray, rule: Sobol) -> tuple[f
     unsure = ", or within two errors of a change," if min(there) * max(there) < 0 else ""
     most = difference.signs[int(np.median(there) > 0)]
     raise Absent(f"none {where}: {most}{unsure} throughout{gone}")
+
+
+def _window(difference: Difference, first: float, second: float, rule: Sobol) -> float | None:
+    """Where D exists, at or between two points of which at least one is beyond the end of a branch."""
+    exists = lambda p: np.isfinite(difference(p, rule)[0])
+    gone = lambda p: next((start for start, places in difference.missing.items() if p in places), "")
+    if exists(first) or exists(second):
+        return None if exists(first) and exists(second) else first if exists(first) else second
+    for _ in range(EDGES):
+        middle = (first + second) / 2
+        if gone(first) == gone(second):  # nothing lies between, as far as one can tell
+            return None
+        if exists(middle):
+            return middle
+        first, second = (middle, second) if gone(middle) == gone(first) else (first, middle)
+    return None
 
 
 def _beside_the_end(difference: Difference, inside: float, outside: float, rule: Sobol) -> tuple[float, float] | None:
