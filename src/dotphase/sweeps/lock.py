@@ -58,7 +58,7 @@ def _take(store: Path, path: Path) -> int:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            if not _locks(descriptor) or _elsewhere(path):
+            if not _locks(descriptor, patience=0.3) or _elsewhere(path):
                 raise LockedError(_complaint(store, path))
             # Whoever held it before may have deleted the file we have opened: then ours is no lock.
             if path.exists() and os.path.samestat(os.fstat(descriptor), path.stat()):
@@ -69,12 +69,17 @@ def _take(store: Path, path: Path) -> int:
         os.close(descriptor)
 
 
-def _locks(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _locks(descriptor: int, patience: float = 0.0) -> bool:
+    """Whether the file could be locked; someone who only looks at it holds it for an instant, hence the patience."""
+    end = time.monotonic() + patience
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.02)
 
 
 def _elsewhere(path: Path) -> bool:

@@ -88,13 +88,13 @@ class _Worker:
         # A session of its own, so that Ctrl-C reaches this process alone, which then ends its workers.
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dotphase.sweeps.worker", str(theirs.fileno())],
-            env=os.environ | dict.fromkeys(THREADS, str(threads)),
+            env=os.environ | dict.fromkeys(THREADS, str(threads)) | {"PYTHONPATH": os.pathsep.join(sys.path)},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
         theirs.close()
-        self._send((study, sys.path))
+        self._send(study)
 
     def give(self, job: Job) -> None:
         self.job = job

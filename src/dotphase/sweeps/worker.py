@@ -8,18 +8,16 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
+from .plan import plans_of
+from .study import Study
+from .work import compute_unit
+
 
 def main(descriptor: int) -> None:
     """Compute what comes through the pipe until it is closed."""
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     pipe = Connection(descriptor)
-    study, path = pipe.recv()
-    sys.path[:] = path  # a study may name modules that only this path finds
-    from .plan import plans_of
-    from .study import Study
-    from .work import compute_unit
-
-    plans = plans_of(Study.model_validate_json(study))
+    plans = plans_of(Study.model_validate_json(pipe.recv()))
     while True:
         try:
             job = pipe.recv()

@@ -16,7 +16,8 @@ from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries
 from .evaluator import Evaluator
 from .fixed_points import fixed_point
-from .linearised import Linearised, around, linearise
+from .linearised import Linearised, linearise
+from .linearised import around as map_around
 from .nodes import stabiliser
 from .overlaps import to_coordinates
 from .solution import USABLE, Solution, SolveError
@@ -61,9 +62,13 @@ def solve_row(places: Sequence[Scenario], branches: Sequence[str], rule: Sobol) 
     return row
 
 
-def solve_afresh(scenario: Scenario, start: Start, rule: Sobol, rtol: float | None = None, **options: Any) -> Found:
-    """A solve from a start, and the map around what it found."""
+def solve_afresh(
+    scenario: Scenario, start: Start, rule: Sobol, rtol: float | None = None, around: bool = True, **options: Any
+) -> Found:
+    """A solve from a start and, if asked for, the map around what it found."""
     solution = solve(scenario, start, rule=rule, rtol=rtol, **options)
+    if not around:
+        return Found(solution, None, start)
     try:
         return Found(solution, linearise(solution, replace(rule, count=solution.nodes)), start)
     except SolveError:
@@ -103,7 +108,7 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     solution = assemble(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
     if solution.outcome != "converged" or solution.mechanism != last.mechanism:
         return None
-    return Found(solution, around(solution, evaluator, trail.point, kept), last)
+    return Found(solution, map_around(solution, evaluator, trail.point, kept), last)
 
 
 _coordinates = jax.jit(to_coordinates)

@@ -100,7 +100,7 @@ class Theory(Kind):
         from ...theory.rows import solve_afresh, solve_row
 
         if self.follow is None:
-            options = {"rtol": self.rtol, "budget": self.budget}
+            options: Any = {"rtol": self.rtol, "budget": self.budget, "around": self.stability or self._compares}
             return [[solve_afresh(place, branch, rule, **options) for branch in self.branches] for place in places]
         order = np.argsort([point.values[self.follow] for point in points], kind="stable")
         row = solve_row([places[k] for k in order], self.branches, rule)

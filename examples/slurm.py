@@ -1,0 +1,25 @@
+"""A study on a SLURM cluster: run this on the login node, in a terminal that stays open (tmux).
+
+    python examples/slurm.py STUDY.toml RUN.zarr
+
+It asks for jobs, hands units of work to them as they start, and writes what they find. Interrupted, it goes on when it
+is run again.
+"""
+
+import sys
+
+from dotphase.sweeps import read_study, run_sweep
+from dotphase.sweeps.slurm import slurm_cluster
+
+
+def main(study: str, store: str) -> None:
+    options = {"cores": 32, "memory": "64GB", "walltime": "04:00:00", "prologue": ["source .venv/bin/activate"]}
+    with slurm_cluster("cpu", **options) as cluster:
+        print(cluster.job_script())
+        cluster.adapt(maximum_jobs=8)
+        dataset = run_sweep(read_study(study), store, scheduler=cluster.scheduler_address)
+        print(dataset)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
