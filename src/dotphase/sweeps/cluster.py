@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from ..threads import one_of_many
 from .crews import Job
 from .plan import Known, Plan, plans_of
 from .study import Study
@@ -62,7 +63,7 @@ def _key(job: Job) -> str:
 
 def compute_remotely(study: str, label: str, unit: int, known: Sequence[Known] | None) -> Result:
     """A unit, on a worker that knows nothing but the study's text."""
-    return compute_unit(_plans(study)[label], unit, known)
+    return one_of_many(compute_unit)(_plans(study)[label], unit, known)
 
 
 @lru_cache(maxsize=4)

@@ -8,6 +8,7 @@ import threading
 import time
 from multiprocessing.connection import Connection
 
+from ..threads import one_of_many
 from .plan import plans_of
 from .study import Study
 from .work import compute_unit
@@ -23,7 +24,7 @@ def main(descriptor: int) -> None:
             job = pipe.recv()
         except EOFError:
             return
-        pipe.send(compute_unit(plans[job.label], job.unit, job.known))
+        pipe.send(one_of_many(compute_unit)(plans[job.label], job.unit, job.known))
 
 
 def _end_with(parent: int) -> None:

@@ -15,24 +15,32 @@ from ..kind import Kind, Point, Variable
 if TYPE_CHECKING:
     from ...theory.transitions import Transition
 
+SMOOTH = ("train-loss", "linear")  # roots that few nodes locate; the others choose their own
 NUMBERS = ("location", "location_error", "evaluations", "nodes", "seconds")
 
 
 class Transitions(Kind):
     """The values of a parameter at which transitions take place, ± errors; not a number where there is none.
 
-    - `transitions`: of train-loss (α_c), linear (α_l), spinodal (the semantic branch ends).
+    - `transitions`: of train-loss (α_c), linear (α_l), spinodal (a branch ends), instability and replicon (it becomes
+      unstable); `branch` and `direction` of the last three as in `dotphase.critical`.
     - `along`: the parameter, which is then no dimension of the result; `between`: where to look.
     - `precision`: standard error asked for; `budget`: most nodes; `nodes`: to begin with.
-    - `near`: the label of a theory with both branches along the same parameter. Each transition is then looked for in
-      the uppermost interval of that grid in which the difference changes sign, and nowhere if it does not.
+    - `near`: the label of a theory with both branches along the same parameter. A transition is then looked for in
+      the uppermost interval of that grid in which the difference changes sign, and nowhere if it does not (train-loss
+      and linear only).
     """
 
     place: ClassVar[str] = "threads"
     growing: ClassVar[tuple[str, ...]] = ("transitions",)
 
     kind: Literal["transitions"] = "transitions"
-    transitions: tuple[Literal["train-loss", "linear", "spinodal"], ...] = ("train-loss", "linear")
+    transitions: tuple[Literal["train-loss", "linear", "spinodal", "instability", "replicon"], ...] = (
+        "train-loss",
+        "linear",
+    )
+    branch: Literal["semantic", "positional", "uninformed"] = "semantic"
+    direction: Literal["q", "V", "m", "theta"] | None = None
     along: str = "alpha"
     between: tuple[float, float] = (0.2, 5.0)
     precision: float = Field(2e-3, gt=0)
@@ -78,14 +86,19 @@ class Transitions(Kind):
         from ...theory.transitions import SCANNED, Transition, critical
 
         between, scan = self.between, SCANNED
-        if self.near is not None and name != "spinodal":
+        if self.near is not None and name in SMOOTH:
             grid = point.known[self.near]
             bracket = _bracket(*self._differences(grid, name, point.scenario))
             if bracket is None:
                 nowhere = Estimate(np.nan, np.inf)
                 return Transition(name, self.along, nowhere, "absent", "no change of sign on the grid", 0, 0, 0.0)
             between, scan = bracket, 2
-        options: dict[str, Any] = {"precision": self.precision, "budget": self.budget, "rule": Sobol(self.nodes)}
+        options: dict[str, Any] = {
+            "precision": self.precision,
+            "budget": self.budget,
+            "rule": Sobol(self.nodes) if name in SMOOTH else None,
+        }
+        options |= {"branch": self.branch, "direction": self.direction}
         return critical(point.scenario, name, self.along, between, scan=scan, **options)
 
     def _differences(self, grid: Mapping[str, Any], name: str, scenario: Scenario) -> tuple[np.ndarray, ...]:
