@@ -17,7 +17,7 @@ from ..scenario.symmetry import Symmetry, symmetries
 from ..threads import in_parallel
 from .evaluator import Evaluator, Point
 from .fixed_points import SEARCH_BELOW, Trail, fixed_point, solve_off_gauge
-from .nodes import BLOCK, stabiliser
+from .nodes import stabiliser
 from .overlaps import Overlaps, from_coordinates, to_coordinates
 from .solution import Solution, SolveError
 from .starts import mechanism, vanished
@@ -194,14 +194,13 @@ def _from_start(
 
     Also tells how many evaluations of the map all this took.
     """
-    new = lambda of: Evaluator(scenario, of, group, kept)
     rho, rank = scenario.law.rho, scenario.student.rank
     x = np.asarray(_to(overlaps, rho))
-    spent = 0
-    if isinstance(rule, Sobol) and rule.count > (few := BLOCK * len(kept)):
+    evaluator, spent = Evaluator(scenario, rule, group, kept), 0
+    if evaluator.has_parts:
         # Few nodes show the way to a fixed point as well as many. Should it be of another kind than the start, that
         # may be for their fewness.
-        scout, evaluator = new(replace(rule, count=few)), new(rule)
+        scout = evaluator.part()
         way = fixed_point(scout, x, SEARCH_BELOW, most // 3, delta=5.0)
         spent = scout.evaluations
         if way.converged:
@@ -212,7 +211,7 @@ def _from_start(
                 return evaluator, trail, spent
     for factor, delta in ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0)):
         x = np.asarray(_to(overlaps._replace(V=factor * overlaps.V), rho))
-        evaluator = new(rule)
+        evaluator = Evaluator(scenario, rule, group, kept)
         trail = fixed_point(evaluator, x, tolerance, most, delta=delta)
         spent += evaluator.evaluations
         if trail.converged:
