@@ -40,10 +40,11 @@ FEW = [0.175833, 0.5075, 0.839167, 1.25375, 1.585417, 2.0]  # of the 25 sample r
 def three_panel_study(name: str, quality: str, scenario: dict[str, Any], seeds: int = 6, **more: Any) -> Study:
     """Theory, baseline, transitions and training against α; `seeds` are those of quick quality."""
     full = quality == "full"
+    nodes = 2**16 if full else 2**13  # the same for transitions: on others a root may lie beside the bracket
     compute: dict[str, Any] = {
-        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": 2**16 if full else 2**13, "follow": "alpha"},
+        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": nodes, "follow": "alpha"},
         "baseline": {"kind": "baseline"},
-        "transitions": {"kind": "transitions", "precision": 2e-3 if full else 4e-3, "near": "theory"},
+        "transitions": {"kind": "transitions", "precision": 2e-3 if full else 4e-3, "near": "theory", "nodes": nodes},
         "experiment": {
             "kind": "training",
             "at": {"alpha": {"linspace": [0.01, 2.0, 25]} if full else FEW},
