@@ -8,7 +8,7 @@ import numpy as np
 
 from . import reading
 from .figure import Datasets, PaperFigure, make_study
-from .style import COLOURS, MARKERS, SYMBOLS, curve, in_thousandths, letter, panels, points
+from .style import COLOURS, MARKERS, SYMBOLS, curve, in_thousandths, legend_below, letter, panels, points
 
 if TYPE_CHECKING:
     import xarray
@@ -51,7 +51,7 @@ def studies(quality: str) -> dict[str, Study]:
 
 
 def draw(datasets: Datasets) -> Figure:
-    figure, axes = panels(1, 3, 2.6)
+    figure, axes = panels(1, 3, 2.75)
     overlap, loss, nodes = axes[0]
     lines = datasets["accuracy-lines"]
     _draw_overlap(overlap, lines)
@@ -59,16 +59,15 @@ def draw(datasets: Datasets) -> Figure:
     _draw_convergence(nodes, datasets["accuracy-nodes"])
     for axis in axes[0, :2]:
         axis.set_xlabel(SYMBOLS["alpha"])
-    for axis in axes[0]:
-        axis.legend(labelspacing=0.25, handlelength=1.6)
     letter(axes)
+    legend_below(figure, axes)
     return figure
 
 
 def _draw_overlap(axis: Axes, dataset: xarray.Dataset) -> None:
     curve(axis, *reading.theory(dataset, "m", "positional"), COLOURS["positional"], "Sobol' points")
     low = dataset["low_positional_m"].isel(rule=0)
-    axis.plot(dataset["alpha"], low, color=LOW, ls="--", label="144 nodes")
+    axis.plot(dataset["alpha"], low, color=LOW, ls="--", label="144 nodes, local descent")
     measured = reading.experiment(dataset, "m", "positional")
     points(axis, *measured, COLOURS["positional"], "training, $d = 1000$", fmt=MARKERS["positional"])
     axis.set_ylabel(r"$m$ of the positional branch")
@@ -77,7 +76,7 @@ def _draw_overlap(axis: Axes, dataset: xarray.Dataset) -> None:
 def _draw_margin(axis: Axes, dataset: xarray.Dataset) -> None:
     curve(axis, *reading.margin(dataset), COLOURS["neutral"], "Sobol' points")
     low = [dataset[f"low_{branch}_train_loss"].isel(rule=0) for branch in ("semantic", "positional")]
-    axis.plot(dataset["alpha"], low[0] - low[1], color=LOW, ls="--", label="144 nodes")
+    axis.plot(dataset["alpha"], low[0] - low[1], color=LOW, ls="--", label="144 nodes, local descent")
     points(axis, *reading.paired(dataset), COLOURS["neutral"], "training, $d = 1000$")
     axis.axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
     axis.set_ylabel(SYMBOLS["difference"] + r" ($10^{-3}$)")
@@ -91,7 +90,7 @@ def _draw_convergence(axis: Axes, dataset: xarray.Dataset) -> None:
     looks = {
         "sobol": (COLOURS["positional"], "o", "Sobol' points"),
         "hermite": (COLOURS["uninformed"], "^", "tensor Gauss-Hermite"),
-        "published": (LOW, "x", "144 nodes"),
+        "published": (LOW, "x", "144 nodes, local descent"),
     }
     for word, (colour, marker, label) in looks.items():
         chosen = np.array([name.startswith(word) for name in names])
@@ -110,10 +109,11 @@ FIGURE = PaperFigure(
         "overlap. (b) The difference of training losses, whose zero is α_c: with the 144 nodes it is near 1.1, not "
         "at the published 1.24, so the published computation differs from our rendition in something its "
         "description does not say. (c) The positional overlap at α = 1.25 against the number of nodes: Sobol' "
-        "points settle and know their error; tensor rules do not, since the prox jumps."
+        "points know their error and settle within it; tensor rules, with the same global inner minimum, wander by "
+        "two per cent as their order goes from 4 to 12; the 144 nodes with local descents are 6 % low."
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 60, "full": 900},
+    core_seconds={"quick": 51, "full": 450},
     new=True,
 )

@@ -61,5 +61,5 @@ FIGURE = PaperFigure(
     studies=counting_study,
     draw=draw,
     claims=claims,
-    core_seconds={"quick": 130, "full": 5500},
+    core_seconds={"quick": 105, "full": 3600},
 )

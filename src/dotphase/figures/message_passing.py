@@ -70,6 +70,6 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 40, "full": 900},
+    core_seconds={"quick": 37, "full": 450},
     new=True,
 )

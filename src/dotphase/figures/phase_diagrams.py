@@ -162,5 +162,5 @@ FIGURE = PaperFigure(
     studies=studies,
     draw=draw,
     claims=claims,
-    core_seconds={"quick": 150, "full": 2400},
+    core_seconds={"quick": 151, "full": 1100},
 )

@@ -65,5 +65,5 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 35, "full": 150},
+    core_seconds={"quick": 16, "full": 90},
 )

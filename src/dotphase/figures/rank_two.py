@@ -82,5 +82,5 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 100, "full": 2500},
+    core_seconds={"quick": 95, "full": 1200},
 )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..sweeps import Study
 
+OVERHEAD = 1.25  # of several workers: they are started, compile each for itself, and wait for the last unit
 Bar = Callable[[str], AbstractContextManager[Callable[..., None]]]
 
 
@@ -79,7 +80,7 @@ def reproduce(
 def estimate(figure: PaperFigure, quality: str, out: Path, workers: int) -> float:
     """Seconds a figure will take here: what it takes on one core, for the part that is not finished yet."""
     shares = [_share_left(study, name, out / "data") for name, study in figure.studies(quality).items()]
-    return figure.core_seconds[quality] * sum(shares) / len(shares) / workers
+    return figure.core_seconds[quality] * sum(shares) / len(shares) * (1.0 if workers == 1 else OVERHEAD / workers)
 
 
 def _share_left(study: Study, name: str, folder: Path) -> float:

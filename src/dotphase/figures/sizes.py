@@ -99,5 +99,5 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 45, "full": 1500},
+    core_seconds={"quick": 23, "full": 350},
 )

@@ -108,5 +108,5 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 90, "full": 2000},
+    core_seconds={"quick": 158, "full": 1500},
 )

@@ -62,6 +62,6 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 45, "full": 1500},
+    core_seconds={"quick": 13, "full": 120},
     new=True,
 )
