@@ -140,14 +140,14 @@ def _plain(value: Any) -> str:
 
 
 def _times(records: list[Record]) -> str:
-    head = ("figure", "quality", "estimated", "took", "processor time", "workers", "made", "outcome")
-    clocks = ("estimated_seconds", "seconds", "cpu_seconds")
+    head = ("figure", "quality", "estimated", "took", "processor", "units, all runs", "workers", "made", "outcome")
+    clocks = ("estimated_seconds", "seconds", "cpu_seconds", "unit_seconds")
     rows = [
         (r.name, r.quality, *(duration(getattr(r, clock)) for clock in clocks), str(r.workers), r.made, r.outcome)
         for r in records
     ]
     total = [duration(sum(getattr(r, clock) for r in records)) for clock in clocks]
-    return _table(head, [*rows, ("all", "", *total, "", "", "")], numbers=(2, 3, 4))
+    return _table(head, [*rows, ("all", "", *total, "", "", "")], numbers=(2, 3, 4, 5))
 
 
 def _versions(records: list[Record]) -> str:

@@ -34,13 +34,18 @@ def place_for(study: Study, name: str, folder: Path) -> Path:
 
 
 def stored_study(path: Path) -> dict[str, Any] | None:
-    """The study a store was computed for, as plain tables; None if there is no store."""
-    from ..sweeps import open_sweep
+    """The study a store was computed for, as plain tables, those of parameters it did not know yet at their present
+    defaults; None if there is no store."""
+    from ..sweeps import Study, open_sweep
 
     if not path.exists():
         return None
     with open_sweep(path) as dataset:
-        return json.loads(dataset.attrs["study"])
+        text = dataset.attrs["study"]
+    try:
+        return _tables(Study.model_validate_json(text))
+    except ValueError:  # of a parameter that is no more
+        return json.loads(text)
 
 
 def unfinished_share(path: Path) -> float:
