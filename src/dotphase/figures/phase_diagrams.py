@@ -35,6 +35,7 @@ def studies(quality: str) -> dict[str, Study]:
             "kind": "transitions",
             "at": {"omega": [0.02, 0.1, 0.2, 0.3, 0.4, 0.45] if not full else [0.02, *np.arange(1, 10) / 20]},
             "precision": 2e-3 if full else 4e-3,
+            "budget": 2**18 if full else 2**17,
             "between": [0.3, 4.0],
         },
     }
@@ -162,5 +163,5 @@ FIGURE = PaperFigure(
     studies=studies,
     draw=draw,
     claims=claims,
-    core_seconds={"quick": 151, "full": 1100},
+    core_seconds={"quick": 151, "full": 800},
 )

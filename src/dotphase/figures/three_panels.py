@@ -41,10 +41,11 @@ def three_panel_study(name: str, quality: str, scenario: dict[str, Any], seeds: 
     """Theory, baseline, transitions and training against α; `seeds` are those of quick quality."""
     full = quality == "full"
     nodes = 2**16 if full else 2**13  # the same for transitions: on others a root may lie beside the bracket
+    precision = {"precision": 2e-3, "budget": 2**18} if full else {"precision": 4e-3}
     compute: dict[str, Any] = {
         "theory": {"kind": "theory", "branches": BRANCHES, "nodes": nodes, "follow": "alpha"},
         "baseline": {"kind": "baseline"},
-        "transitions": {"kind": "transitions", "precision": 2e-3 if full else 4e-3, "near": "theory", "nodes": nodes},
+        "transitions": {"kind": "transitions", "near": "theory", "nodes": nodes} | precision,
         "experiment": {
             "kind": "training",
             "at": {"alpha": {"linspace": [0.01, 2.0, 25]} if full else FEW},
