@@ -65,3 +65,14 @@ def test_too_many_tensor_nodes_are_refused():
 def test_estimates_print_with_matching_digits():
     assert str(Estimate(0.00339123, 0.0000123)) == "0.003391 ± 0.000012"
     assert plus_minus(12.3456, 1.5) == "12.3 ± 1.5"
+
+
+@pytest.mark.parametrize(("dimension", "log2"), [(1, 2), (4, 7), (9, 10)])
+def test_scrambled_points_are_those_of_scipy(dimension, log2):
+    from scipy.special import ndtri
+    from scipy.stats import qmc
+
+    ours = Sobol(2**log2 * 8, seed=5).nodes(dimension).points
+    sources = np.random.SeedSequence(5).spawn(8)
+    uniform = [qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T for source in sources]
+    np.testing.assert_array_equal(ours, ndtri(np.array(uniform)))

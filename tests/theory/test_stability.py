@@ -42,7 +42,7 @@ def replicon_by_definition(at) -> float:
 def test_replicon_is_its_definition(positional):
     at = linearise(positional, RULE)
     radius = replicon(at)
-    assert radius.value == pytest.approx(replicon_by_definition(at), rel=1e-6)
+    assert radius.value == pytest.approx(float(replicon_by_definition(at)), rel=1e-6)
     assert radius.error > 0
     assert 0 < at.evaluator.several < 0.1
 

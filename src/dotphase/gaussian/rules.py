@@ -122,17 +122,52 @@ class GaussHermite:
         return GaussHermite(int(np.ceil(1.5 * self.order)))
 
 
+BITS = 30  # of a coordinate
+
+
 @lru_cache(maxsize=64)
 def _scrambled(dimension: int, log2: int, replicates: int, seed: int) -> np.ndarray:
-    from scipy.special import ndtri
-    from scipy.stats import qmc
+    """Normals from scrambled Sobol' points, (replicates, dimension, 2^log2).
 
-    points = np.empty((replicates, dimension, 2**log2))
+    A scramble multiplies the binary digits of each coordinate by a random lower triangular matrix, modulo 2, and adds
+    random digits. Points and random numbers are those of `scipy.stats.qmc.Sobol`, which takes longer for few points.
+    """
+    from scipy.special import ndtri
+
+    directions, steps = _directions(dimension, log2)
+    weights = 2 ** np.arange(BITS, dtype=np.uint32)
+    integers = np.empty((replicates, dimension, 2**log2), np.uint32)
     for replicate, source in enumerate(np.random.SeedSequence(seed).spawn(replicates)):
-        uniform = qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T
-        points[replicate] = ndtri(np.clip(uniform, 2.0**-53, 1 - 2.0**-53))
+        rng = np.random.default_rng(source.spawn(1)[0])
+        shift = rng.integers(2, size=(dimension, BITS), dtype=np.uint32) @ weights
+        matrix = np.tril(rng.integers(2, size=(dimension, BITS, BITS), dtype=np.uint32))[..., :log2]
+        matrix[:, range(log2), range(log2)] = 1
+        columns = weights[::-1] @ matrix  # as binary numbers, (dimension, log2)
+        turned = np.bitwise_xor.reduce(np.where(directions, columns[:, None], 0), axis=-1)
+        integers[replicate, :, 0] = shift
+        integers[replicate, :, 1:] = turned[:, steps]
+    np.bitwise_xor.accumulate(integers, axis=-1, out=integers)
+    points = ndtri(np.clip(integers * 2.0**-BITS, 2.0**-53, 1 - 2.0**-53))
     points.setflags(write=False)
     return points
+
+
+@lru_cache(maxsize=16)
+def _directions(dimension: int, log2: int) -> tuple[np.ndarray, np.ndarray]:
+    """What takes one Sobol' point to the next: a direction's leading binary digits are added to it, modulo 2.
+
+    Digits of the directions, (dimension, directions, digits), and which direction is added at each step.
+    """
+    from scipy.stats import qmc
+
+    points = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(log2).T * 2.0**BITS
+    integers = points.astype(np.uint32)
+    counted = np.arange(1, 2**log2)
+    steps = np.log2(counted & -counted).astype(np.intp)  # as Gray's code counts
+    ends = 2 ** np.arange(log2)
+    directions = integers[:, ends] ^ integers[:, ends - 1]
+    places = np.arange(BITS - 1, BITS - 1 - log2, -1, dtype=np.uint32)
+    return (directions[..., None] >> places & 1).astype(bool), steps
 
 
 @lru_cache(maxsize=16)

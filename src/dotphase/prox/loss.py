@@ -74,12 +74,6 @@ def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax
     return _derivatives(lambda fields: sample_loss(student, problem, fields), z)
 
 
-def energy_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
-    """E, (N,), and ∇E, (L, r_s, N)."""
-    value, gradient = _value_and_gradient(lambda fields: energy(student, problem, fields), [list(row) for row in z])
-    return value, _stack(gradient)
-
-
 def _value_and_gradient(function, fields):
     value, back = jax.vjp(function, fields)
     return value, back(jnp.ones_like(value))[0]

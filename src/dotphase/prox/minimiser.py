@@ -19,10 +19,12 @@ FIRST_DAMPING = 0.3  # of the largest curvature: far too little costs a rejected
 
 
 class Minimum(NamedTuple):
-    """`z`: (L, r_s, N); `energy`: (N,); `hessian`: ∇²E there, (D, D, N); `settled`: (N,), whether it is at rest."""
+    """`z`: (L, r_s, N); `energy`: (N,); `gradient`, `hessian`: ∇E and ∇²E there, (L, r_s, N) and (D, D, N); `settled`:
+    (N,), whether it is at rest."""
 
     z: jax.Array
     energy: jax.Array
+    gradient: jax.Array
     hessian: jax.Array
     settled: jax.Array
 
@@ -83,4 +85,4 @@ def descend(
     undamped, moving = jnp.zeros(count, start.dtype), jnp.zeros(count, bool)
     state = _State(start, value, gradient, hessian, undamped, moving, jnp.array(0))
     end = jax.lax.while_loop(unfinished, body, state)
-    return Minimum(end.z, end.energy, end.hessian, end.settled)
+    return Minimum(end.z, end.energy, end.gradient, end.hessian, end.settled)

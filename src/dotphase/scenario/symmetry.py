@@ -100,7 +100,7 @@ def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
     table = np.hstack([law.weight[:, None], law.gamma, law.moment.reshape(len(moment), -1)])
     # Both tables hold one row per distinct γ: put them in the order of γ before comparing.
     image, table = (rows[np.lexsort(rows[:, 1 : length + 1].T)] for rows in (image, table))
-    return bool(np.allclose(image, table, rtol=1e-12, atol=1e-12))
+    return bool((np.abs(image - table) <= 1e-12 * (1 + np.abs(table))).all())
 
 
 def apply(g: Symmetry, q, V, m, theta):

@@ -15,7 +15,6 @@ import jax
 import numpy as np
 
 from ..gaussian import Rule, Sobol
-from ..prox.search import Minima
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
 from ..threads import at_once
@@ -64,8 +63,7 @@ class Evaluator:
     """Evaluates the map in the coordinates that `stabiliser`, a subgroup of the symmetries `group`, leaves alone."""
 
     def __init__(self, scenario: Scenario, rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry, ...]):
-        self.structure, self.values = scenario.structure, scenario.values
-        self.spread = np.asarray(scenario.student.spread)
+        self.structure = scenario.structure
         self.rule = rule
         self.rho = scenario.law.rho
         self.turns = generators(scenario)
@@ -73,7 +71,9 @@ class Evaluator:
         self.basis = self.ensemble.basis
         # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
         missing = -len(self.basis) % 3
-        self.directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
+        directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
+        given = (scenario.values, np.asarray(scenario.student.spread), directions, rule.pool)
+        self.values, self.spread, self.directions, self.pool = _on_device(given)
         self.minima: list | None = None
         self.blur = 1e-30
         self.several = 0.0
@@ -87,46 +87,41 @@ class Evaluator:
     def part(self) -> Evaluator:
         """The same map on the first block of the nodes only: rougher, and cheaper by as much."""
         rough = copy(self)
-        first = self.ensemble.blocks[0]
-        share = first.weights.sum(1, keepdims=True)
-        rough.ensemble = self.ensemble._replace(blocks=[first._replace(weights=first.weights / share)])
+        rough.ensemble = self.ensemble._replace(blocks=[self.ensemble.rough])
         return rough
 
     def search(self, x: np.ndarray, new_blur: bool = True) -> None:
         """Find the global minima at every node anew; `several` is then the share of nodes with more than one."""
         run = compiled_search(self.structure, RIVALS)
 
-        def work(job) -> Minima:
+        def work(job):
             block, (z, _) = job
-            found = run(self.values, self.spread, x, block, np.asarray(z)[..., : block.xi.shape[-1]])
-            return Minima(*map(np.asarray, found))
+            found = run(self.values, self.spread, x, block, self.pool, z)
+            return (found.z, found.rival_of), np.asarray(found.told)
 
         found = self._over_blocks("search", work, self._known(x))
-        self.minima = [(np.concatenate([minima.z, minima.rival], axis=-1), minima.rival_of) for minima in found]
-        pool = self.rule.pool[:, None]
-        self.several = sum(
-            float((np.asarray(minima.several).reshape(block.weights.shape) * block.weights * pool).sum())
-            for minima, block in zip(found, self.ensemble.blocks, strict=True)
-        )
-        gaps = np.concatenate([np.asarray(minima.gap) for minima in found])
-        gaps = gaps[np.isfinite(gaps)]
+        self.minima = [minima for minima, _ in found]
+        told = np.array([told for _, told in found])
+        self.several = float(told[:, -1].sum())
+        gaps = told[:, :-1][np.isfinite(told[:, :-1])]
         if new_blur:
             self.blur = max(BLUR * float(np.median(gaps)), 1e-30) if len(gaps) else 1e-30
 
     def __call__(self, x: np.ndarray) -> Point:
-        evaluate, pool = compiled_evaluate(self.structure), self.rule.pool
+        evaluate = compiled_evaluate(self.structure)
 
         def work(job):
             block, (z, rival_of) = job
-            out = evaluate(self.values, x, self.directions, block, pool, z, rival_of, self.blur)
-            return np.asarray(out.moments), np.asarray(out.slopes), float(out.unsettled), (out.z, rival_of)
+            out = evaluate(self.values, x, self.directions, block, self.pool, z, rival_of, self.blur)
+            return (out.z, rival_of), np.asarray(out.rows)
 
         found = self._over_blocks(f"evaluate {len(self.directions)}", work, self._known(x))
-        moments, slopes, unsettled = (sum(part) for part in list(zip(*found, strict=True))[:3])
-        self.minima = [minima for *_, minima in found]
-        self.unsettled = unsettled / len(found)
+        self.minima = [minima for minima, _ in found]
+        rows = np.sum([rows for _, rows in found], axis=0)
+        self.unsettled = float(rows[-1, 0]) / len(found)
         self.evaluations += 1
-        return self._point(x, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
+        rows, count = rows[:-1] @ self.ensemble.average.T, len(self.rule.pool)
+        return self._point(x, rows[:count], rows[count:])
 
     def _over_blocks(self, name: str, work: Callable, known: list) -> list:
         """`work` on every block and what is known of its minima; the very first alone, since it compiles."""
@@ -139,7 +134,8 @@ class Evaluator:
     def _point(self, x, moments, slopes) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])
         run = compiled_input(self.structure)
-        results, slopes, residual = map(np.asarray, run(self.values, x, rows, self.directions, slopes))
+        results = np.asarray(run(self.values, x, rows, self.directions, slopes))
+        results, slopes, residual = results[: len(rows)], results[len(rows) : -1], results[-1, 0]
         count, B = len(self.basis), self.basis
         scatter = results[1:] - results[0]
         change, gauge = B @ (results[0, :-3] - x), np.zeros((0, count))
@@ -162,11 +158,12 @@ class Evaluator:
 
     def _known(self, x: np.ndarray) -> list:
         if self.minima is None:
-            centres = compiled_centres(self.structure)
-            nobody = np.zeros(RIVALS, dtype=np.int32)  # the type a search gives, or it compiles twice
-            starts = [np.asarray(centres(self.values, x, block)) for block in self.ensemble.blocks]
-            self.minima = [(np.concatenate([w, w[..., nobody]], axis=-1), nobody) for w in starts]
+            centres = compiled_centres(self.structure, RIVALS)
+            self.minima = [centres(self.values, x, block) for block in self.ensemble.blocks]
         return self.minima
+
+
+_on_device = jax.jit(lambda arrays: arrays)  # several at once, at the price of one
 
 
 @partial(jax.jit, static_argnums=3)

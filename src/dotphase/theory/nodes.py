@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
 from ..gaussian import Rule
 from ..scenario.symmetry import Symmetry, apply
+from .averages import Block
 from .overlaps import Overlaps
-from .state_evolution import Block
 
 BLOCK = 1024  # nodes worked on together: small enough to stay in the cache, large enough to keep it busy
 
@@ -20,10 +21,11 @@ class Ensemble(NamedTuple):
 
     Of the orbit of a point only one node per coset of the stabiliser is evaluated; `average`, (F, F), then averages the
     moments over the stabiliser, which gives what the whole orbit would have given. `basis` spans the invariant
-    coordinates, (invariant, coordinates).
+    coordinates, (invariant, coordinates). `rough` is the first block as a rule of its own.
     """
 
     blocks: list[Block]
+    rough: Block
     average: np.ndarray
     basis: np.ndarray
 
@@ -40,16 +42,28 @@ def ensemble(rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry
     eta = np.concatenate([eta[:, list(g.order)] * np.array(g.teacher)[:, None] for g in chosen], axis=-1)
     weights = np.concatenate([weights] * len(chosen), axis=-1) / len(chosen)
     average = moment_average(stabiliser, shape)
-    return Ensemble(_blocks(xi, eta, weights), average, invariant_basis(stabiliser, shape))
+    blocks = _blocks(xi, eta, weights)
+    rough = blocks[0]._replace(weights=blocks[0].weights / blocks[0].weights.sum(1, keepdims=True))
+    blocks, rough = [_on_device(block) for block in blocks], _on_device(rough)
+    return Ensemble(blocks, rough, average, invariant_basis(stabiliser, shape))
+
+
+_on_device = jax.jit(lambda block: block)  # once, and not at every evaluation
 
 
 def stabiliser(group: tuple[Symmetry, ...], overlaps: Overlaps) -> tuple[Symmetry, ...]:
     """The symmetries that leave the given overlaps as they are."""
-    scale = 1e-12 * max(float(np.abs(part).max()) for part in overlaps)
-    close = lambda g: all(
-        np.abs(image - part).max() <= scale for image, part in zip(apply(g, *overlaps), overlaps, strict=True)
-    )
-    return tuple(g for g in group if close(g))
+    parts = [np.asarray(part) for part in overlaps]
+    flat = np.concatenate([part.ravel() for part in parts])
+    images = _actions(group, tuple(part.shape for part in parts)) @ flat
+    same = np.abs(images - flat).max(1) <= 1e-12 * np.abs(flat).max()
+    return tuple(g for g, is_same in zip(group, same, strict=True) if is_same)
+
+
+@lru_cache(maxsize=64)
+def _actions(group: tuple[Symmetry, ...], shapes: tuple[tuple[int, ...], ...]) -> np.ndarray:
+    """How each symmetry acts on flattened overlaps, (group, size, size)."""
+    return np.array([_mean_action((g,), shapes) for g in group])
 
 
 def product(g: Symmetry, h: Symmetry) -> Symmetry:
@@ -68,6 +82,7 @@ def representatives(group: tuple[Symmetry, ...], subgroup: tuple[Symmetry, ...])
     return chosen
 
 
+@lru_cache(maxsize=64)
 def moment_average(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
     """The matrix, (F, F), that averages flattened moments over a subgroup; losses are left as they are."""
     length, r_s, r_t = shape
@@ -78,6 +93,7 @@ def moment_average(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
     return full
 
 
+@lru_cache(maxsize=64)
 def invariant_basis(subgroup: tuple[Symmetry, ...], shape) -> np.ndarray:
     """An orthonormal basis, as rows, of the coordinates that a subgroup leaves alone."""
     return _orbits(np.mean([coordinate_action(g, shape) for g in subgroup], axis=0))
@@ -132,13 +148,8 @@ def _orbits(projector: np.ndarray) -> np.ndarray:
 def _blocks(xi: np.ndarray, eta: np.ndarray, weights: np.ndarray) -> list[Block]:
     replicates, count = weights.shape
     per = BLOCK // replicates
-    blocks = []
-    for start in range(0, count, per):
-        cut = slice(start, start + per)
-        missing = per - weights[:, cut].shape[1]
-        pad = lambda array, cut=cut, missing=missing: np.pad(
-            array[..., cut], [(0, 0)] * (array.ndim - 1) + [(0, missing)]
-        )
-        together = lambda array: np.moveaxis(array, 0, 2).reshape(*array.shape[1:3], -1)
-        blocks.append(Block(together(pad(xi)), together(pad(eta)), pad(weights)))
-    return blocks
+    if missing := -count % per:  # nodes of no weight fill the last block
+        xi, eta, weights = (np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)]) for array in (xi, eta, weights))
+    together = lambda array: np.moveaxis(array, 0, 2).reshape(*array.shape[1:3], -1)
+    cuts = [slice(start, start + per) for start in range(0, count, per)]
+    return [Block(together(xi[..., cut]), together(eta[..., cut]), weights[:, cut]) for cut in cuts]

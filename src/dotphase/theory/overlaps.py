@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
+
+from .small import cholesky, inverted, transposed
 
 
 class Overlaps(NamedTuple):
@@ -46,13 +47,11 @@ FLOOR = 1e-16  # of q: weights that vanish come to rest there, with fields of 1e
 def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
     """Coordinates x, (size,), of overlaps; NaN if q, V or ρ − θᵀq⁻¹θ is not positive."""
     # A student that learns nothing has q = 0: the floor keeps its logarithm finite.
-    C = jnp.linalg.cholesky(overlaps.q + FLOOR * jnp.eye(overlaps.q.shape[1]))
-    root = jnp.linalg.cholesky(rho)
-    scaled = solve_triangular(C, overlaps.theta, lower=True)
-    M = jnp.swapaxes(solve_triangular(root, jnp.swapaxes(scaled, 1, 2), lower=True), 1, 2)
-    rest = jnp.linalg.cholesky(jnp.eye(M.shape[2]) - jnp.swapaxes(M, 1, 2) @ M)
-    phi = jnp.swapaxes(solve_triangular(rest, jnp.swapaxes(M, 1, 2), lower=True), 1, 2)
-    parts = (_packed(C), _packed(jnp.linalg.cholesky(overlaps.V)), overlaps.m, jnp.arcsinh(phi))
+    C = cholesky(overlaps.q + FLOOR * jnp.eye(overlaps.q.shape[1]))
+    M = inverted(C) @ overlaps.theta @ transposed(inverted(cholesky(rho)))
+    rest = cholesky(jnp.eye(M.shape[2]) - transposed(M) @ M)
+    phi = M @ transposed(inverted(rest))
+    parts = (_packed(C), _packed(cholesky(overlaps.V)), overlaps.m, jnp.arcsinh(phi))
     return jnp.concatenate([part.ravel() for part in parts])
 
 
@@ -60,19 +59,15 @@ def factors(x, rho, r_s: int) -> Factors:
     """The factors at coordinates `x`."""
     length, r_t = rho.shape[0], rho.shape[1]
     C, root_V, m, phi = _split(x, length, r_s, r_t)
-    A = jnp.linalg.cholesky(jnp.eye(r_t) + jnp.swapaxes(phi, 1, 2) @ phi)
-    root = jnp.linalg.cholesky(rho)
-    inverse = solve_triangular(A, jnp.broadcast_to(jnp.eye(r_t), A.shape), lower=True)
-    psi = phi @ jnp.swapaxes(inverse, 1, 2) @ jnp.swapaxes(root, 1, 2)
-    half = solve_triangular(root_V, jnp.broadcast_to(jnp.eye(r_s), root_V.shape), lower=True)
-    return Factors(C, jnp.swapaxes(half, 1, 2) @ half, m, psi, root @ inverse)
+    root, half = cholesky(rho), inverted(root_V)
+    narrowing = inverted(cholesky(jnp.eye(r_t) + transposed(phi) @ phi))
+    return Factors(C, transposed(half) @ half, m, phi @ transposed(root @ narrowing), root @ narrowing)
 
 
 def from_coordinates(x, rho, r_s: int) -> Overlaps:
     """The overlaps at coordinates `x`."""
     length, r_t = rho.shape[0], rho.shape[1]
     C, root_V, m, _ = _split(x, length, r_s, r_t)
-    transposed = lambda a: jnp.swapaxes(a, 1, 2)
     return Overlaps(C @ transposed(C), root_V @ transposed(root_V), m, C @ factors(x, rho, r_s).psi)
 
 

@@ -24,11 +24,13 @@ from ..prox.loss import loss_derivatives
 from ..scenario.scenario import Structure
 from ..scenario.symmetry import Symmetry
 from ..threads import in_parallel
+from .averages import Block
 from .evaluator import Evaluator
 from .gauge import tangents
 from .linearised import Linearised
 from .nodes import coordinate_action, moment_average
-from .state_evolution import Block, compiled_evaluate, compiled_input, conjugates, fields
+from .small import inverse
+from .state_evolution import compiled_evaluate, compiled_input, conjugates, fields
 
 
 class Spectra(NamedTuple):
@@ -72,8 +74,9 @@ def _block(
     slopes, moments = [], np.zeros(())
     for part in _portions(evaluator, directions):
         out = evaluate(values, x, part, block, pool, z, rival_of, evaluator.blur)
-        z, moments = out.z, pool @ np.asarray(out.moments)
-        slopes.append(np.asarray(out.slopes))
+        z, rows = out.z, np.asarray(out.rows)[:-1]
+        moments = pool @ rows[: len(pool)]
+        slopes.append(rows[len(pool) :])
     return moments, np.vstack(slopes), np.asarray(square(values, x, block, pool, z))
 
 
@@ -100,10 +103,11 @@ def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, floa
     slopes = np.vstack([slopes, np.zeros((sum(map(len, portions)) - n, slopes.shape[1]))])
     rows = np.tile(moments, (len(evaluator.rule.pool) + 1, 1))  # as many as the evaluator has, and no new compilation
     run, size = compiled_input(structure), len(portions[0])
-    along = [run(evaluator.values, x, rows, d, slopes[k * size : (k + 1) * size])[1] for k, d in enumerate(portions)]
+    results = [run(evaluator.values, x, rows, d, slopes[k * size : (k + 1) * size]) for k, d in enumerate(portions)]
+    along = [np.asarray(result)[len(rows) : -1] for result in results]
     gauge = tangents(x, evaluator.rho, evaluator.turns, np.eye(n))
     off = np.eye(n) - gauge.T @ gauge
-    return off @ np.vstack([np.asarray(part) for part in along])[:n, :-3].T @ off, float(radius)
+    return off @ np.vstack(along)[:n, :-3].T @ off, float(radius)
 
 
 def _action(g: Symmetry, shape: tuple[int, int, int]) -> np.ndarray:
@@ -149,7 +153,7 @@ def compiled_response(structure: Structure):
     def run(values, x, moments, squares):
         law = values["law"]
         V_hat = conjugates(structure, values, x, moments).V
-        R = jnp.linalg.inv(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
+        R = inverse(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
         back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R)
         whole = values["sample_ratio"] * back.reshape(length * r_s**2, -1) @ squares
         return jnp.abs(jnp.linalg.eigvals(whole)).max()

@@ -21,51 +21,41 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import solve_triangular
 
 from ..compilation import compiled
-from ..prox.linear import eliminate
-from ..prox.loss import Problem, energy_gradient, mismatch, pull, sample_loss, tether
+from ..prox.loss import Problem
 from ..prox.minimiser import NEARLY, descend
-from ..prox.search import Minima, search
+from ..prox.search import search
 from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
+from .averages import Block, averages, with_rivals
 from .overlaps import Factors, Overlaps, distance, factors, from_coordinates, to_coordinates
-
-
-class Block(NamedTuple):
-    """Nodes that are worked on together: `xi` (L, r_s, N), `eta` (L, r_t, N), `weights` (replicates, N/replicates)."""
-
-    xi: Any
-    eta: Any
-    weights: Any
-
-
-class Settled(NamedTuple):
-    """The prox at every node of a block and at its rivals.
-
-    - `z`: (L, r_s, N + rivals), the nodes first; `inverse`: (∇²E)⁻¹ there, (D, D, N + rivals).
-    - `unsettled`: the share of nodes whose descent did not come to rest.
-    """
-
-    z: Any
-    inverse: Any
-    unsettled: Any
+from .small import inverse, inverted, transposed
 
 
 class Evaluated(NamedTuple):
     """One output half-step over a block.
 
-    - `z`, `unsettled`: as in `Settled`.
-    - `moments`: E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)], the energy E[E(z*)], and ε_g, flattened, per replicate:
-      (replicates, F).
-    - `slopes`: their pooled derivatives along the given directions of coordinate space, (directions, F).
+    - `z`: near the prox at every node and, behind them, at their rivals, (L, r_s, N + rivals).
+    - `rows`: moments of every replicate, and below them their pooled derivatives along the given directions of
+      coordinate space, (replicates + directions, F), as in `averages.py`; `unsettled`: the share of nodes whose descent
+      did not come to rest, written once more below them. One array, since every result costs time to fetch.
     """
 
     z: Any
-    unsettled: Any
-    moments: Any
-    slopes: Any
+    rows: Any
+
+
+class Found(NamedTuple):
+    """One search over a block.
+
+    - `z`: as in `Evaluated`; `rival_of`: the nodes the rivals belong to.
+    - `told`: how much higher each rival is in energy, and last the share of nodes with several minima, (rivals + 1,).
+    """
+
+    z: Any
+    rival_of: Any
+    told: Any
 
 
 def teacher_overlap(values):
@@ -87,22 +77,32 @@ def fields(structure: Structure, values, x, block: Block) -> tuple[Factors, Any,
 
 @lru_cache(maxsize=64)
 def compiled_search(structure: Structure, rivals: int):
-    """`(values, spread, x, block, known) -> Minima`: the global prox at x, from `known` and other starts."""
+    """`(values, spread, x, block, pool, known) -> Found`: the global prox at x, from `known` and other starts."""
 
-    def run(values, spread, x, block: Block, known) -> Minima:
+    def run(values, spread, x, block: Block, pool, known) -> Found:
         _, u, problem = fields(structure, values, x, block)
         # The teacher's own fields, put where the student would have to reproduce them, are where good minima lie.
         columns = min(u.shape[1], spread.shape[0])
         seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
-        return search(structure.student, problem, jnp.stack([known, seen, -seen]), rivals)
+        starts = jnp.stack([known[..., : u.shape[-1]], seen, -seen])
+        minima = search(structure.student, problem, starts, rivals)
+        several = (minima.several.reshape(block.weights.shape) * block.weights * pool[:, None]).sum()
+        both = jnp.concatenate([minima.z, minima.rival], axis=-1)
+        return Found(both, minima.rival_of, jnp.append(minima.gap, several))
 
     return compiled(run)
 
 
 @lru_cache(maxsize=64)
-def compiled_centres(structure: Structure):
-    """`(values, x, block) -> w`, where a descent may begin."""
-    return jax.jit(lambda values, x, block: fields(structure, values, x, block)[2].centre)
+def compiled_centres(structure: Structure, rivals: int):
+    """`(values, x, block) -> (z, rival_of)`: fields w, where a descent may begin, with rivals that are none."""
+
+    def run(values, x, block: Block):
+        nobody = jnp.zeros(rivals, jnp.int32)  # the type a search gives, or an evaluation compiles twice
+        w = fields(structure, values, x, block)[2].centre
+        return jnp.concatenate([w, w[..., nobody]], axis=-1), nobody
+
+    return jax.jit(run)
 
 
 @lru_cache(maxsize=64)
@@ -110,72 +110,15 @@ def compiled_evaluate(structure: Structure):
     """`(values, x, directions, block, pool, z, rival_of, blur) -> Evaluated`: follow minima z to x, and average."""
 
     def run(values, x, directions, block: Block, pool, z, rival_of, blur) -> Evaluated:
-        rest = _settle(structure, values, x, block, z, rival_of)
-        of = lambda point: _moments(structure, values, point, block, rest.z, rest.inverse, rival_of, blur)
-        moments, push = jax.linearize(of, x)
-        slopes = jax.vmap(lambda direction: pool @ push(direction))(directions)
-        return Evaluated(rest.z, rest.unsettled, moments, slopes)
+        f, u, problem = fields(structure, values, x, block)
+        found = descend(structure.student, with_rivals(problem, rival_of), z, tolerance=NEARLY)
+        rho = teacher_overlap(values)
+        moves = jax.vmap(jax.linearize(lambda point: factors(point, rho, structure.student.rank), x)[1])(directions)
+        moments, slopes = averages(structure, values, f, moves, u, problem, found, block, pool, rival_of, blur)
+        unsettled = jnp.broadcast_to((~found.settled[: u.shape[-1]]).mean(), moments[:1].shape)
+        return Evaluated(found.z, jnp.concatenate([moments, slopes, unsettled]))
 
     return compiled(run)
-
-
-def _settle(structure: Structure, values, x, block: Block, z, rival_of) -> Settled:
-    _, _, problem = fields(structure, values, x, block)
-    found = descend(structure.student, _with_rivals(problem, rival_of), z, tolerance=NEARLY)
-    unit = jnp.broadcast_to(jnp.eye(len(found.hessian))[:, :, None], found.hessian.shape)
-    inverse, _ = eliminate(found.hessian, unit)
-    return Settled(found.z, inverse, (~found.settled[: block.xi.shape[-1]]).mean())
-
-
-def _with_rivals(problem: Problem, rival_of) -> Problem:
-    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)
-    return problem._replace(target=repeat(problem.target), centre=repeat(problem.centre))
-
-
-def _moments(structure: Structure, values, x, block: Block, z, inverse, rival_of, blur):
-    """Moments per replicate as a differentiable function of x: minima given take one Newton step, moving with x."""
-    _, _, problem = fields(structure, values, x, block)
-    both = _with_rivals(problem, rival_of)
-    _, gradient = energy_gradient(structure.student, both, z)
-    step = (inverse * gradient.reshape(-1, z.shape[-1])[None]).sum(1).reshape(z.shape)
-    z = z - step
-    g = pull(both, z)
-    lone = block.xi.shape[-1]
-    repeat = lambda array: jnp.concatenate([array, array[..., rival_of]], axis=-1)
-    loss = sample_loss(structure.student, both, z)
-    height = tether(both, z) + loss
-    features = _features(g, repeat(block.xi), repeat(block.eta), loss, height)
-    gap = height[lone:] - height[rival_of]
-    share = rival_share(gap / blur)
-    replicates, per = block.weights.shape
-    weights = block.weights.reshape(-1)
-    exchange = share * weights[rival_of] * (features[:, lone:] - features[:, rival_of])
-    belongs = (rival_of // per)[:, None] == jnp.arange(replicates)[None]
-    moments = (features[:, :lone] * weights).reshape(-1, replicates, per).sum(2).T + (exchange @ belongs).T
-    attention = lifted(structure.student)(problem.centre, **problem.parameters)
-    error = 2 * mismatch(attention, problem.target, problem.rho) / structure.length
-    error = (error * weights).reshape(replicates, per).sum(1)
-    return jnp.concatenate([moments, error[:, None]], axis=1)
-
-
-def rival_share(height):
-    """The weight of a rival that is `height` blurs above its minimum: a step whose first three moments vanish.
-
-    The prox jumps where a rival becomes the minimum. Averaged over a fixed set of nodes such a jump would make the map
-    discontinuous; blurred over a few nodes it is smooth, and its derivative has its share from the jump. With the
-    kernel ½(3 − t²)φ(t) instead of φ(t) the blur costs an error of fourth order only.
-    """
-    bounded = jnp.clip(height, -12.0, 12.0)
-    normal = jnp.exp(-0.5 * bounded**2) / jnp.sqrt(2 * jnp.pi)
-    return 1 - (jax.scipy.special.ndtr(bounded) + 0.5 * bounded * normal)
-
-
-def _features(g, xi, eta, loss, height):
-    """g gᵀ, g ξᵀ, g, g ηᵀ per token, the loss and the energy, flattened to (F − 1, N)."""
-    outer = lambda left, right: (left[:, :, None] * right[:, None]).reshape(-1, left.shape[-1])
-    return jnp.concatenate(
-        [outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None], height[None]]
-    )
 
 
 def conjugates(structure: Structure, values, x, moments) -> Overlaps:
@@ -187,16 +130,9 @@ def conjugates(structure: Structure, values, x, moments) -> Overlaps:
     gg, gxi, g, geta, _ = jnp.split(moments, [square, 2 * square, 2 * square + flat, 2 * square + flat + flat * r_t])
     gg, gxi = gg.reshape(length, r_s, r_s), gxi.reshape(length, r_s, r_s)
     g, geta = g.reshape(length, r_s), geta.reshape(length, r_s, r_t)
-    theta_hat = alpha * _right_divided(geta, f.K)
-    through_w = -alpha * gxi + theta_hat @ jnp.swapaxes(f.psi, 1, 2)
-    V_hat = _right_divided(through_w, f.C)
-    return Overlaps(alpha * gg, 0.5 * (V_hat + jnp.swapaxes(V_hat, 1, 2)), alpha * g, theta_hat)
-
-
-def _right_divided(matrix, lower):
-    """`matrix` times the inverse of `lower`, per token."""
-    flipped = solve_triangular(lower, jnp.swapaxes(matrix, 1, 2), lower=True, trans=1)
-    return jnp.swapaxes(flipped, 1, 2)
+    theta_hat = alpha * geta @ inverted(f.K)
+    V_hat = (theta_hat @ transposed(f.psi) - alpha * gxi) @ inverted(f.C)
+    return Overlaps(alpha * gg, 0.5 * (V_hat + transposed(V_hat)), alpha * g, theta_hat)
 
 
 def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
@@ -204,7 +140,7 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     law, ridge = values["law"], values["ridge"]
     weight, gamma, moment = law["weight"], law["gamma"], law["moment"]
     length, r_s = hats.m.shape
-    R = jnp.linalg.inv(ridge * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", gamma, hats.V))
+    R = inverse(ridge * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", gamma, hats.V))
     semantic = jnp.einsum("kl,lat->kat", gamma, hats.theta)
     carrier = jnp.concatenate([jnp.broadcast_to(hats.m.T, (len(weight), r_s, length)), semantic], axis=2)
     response = jnp.einsum("kab,kbi,kij->kaj", R, carrier, moment)  # ⟨R c (τ, π)ᵀ⟩ of each kind
@@ -219,10 +155,11 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
 
 @lru_cache(maxsize=64)
 def compiled_input(structure: Structure):
-    """`(values, x, rows, directions, slopes) -> (results, slopes, residual)` of the input half-step.
+    """`(values, x, rows, directions, slopes) -> results` of the input half-step.
 
     `rows` are moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. A result is the
-    new coordinates followed by ε_g, ε_t and α E[E(z*)], one per row; slopes and residual are those of the pooled row.
+    new coordinates followed by ε_g, ε_t and α E[E(z*)]: one per row, below them their slopes along every direction, and
+    below these the residual, the last two of the pooled row.
     """
 
     def outcome(values, x, moments):
@@ -238,6 +175,7 @@ def compiled_input(structure: Structure):
         rho = teacher_overlap(values)
         here = from_coordinates(x, rho, structure.student.rank)
         there = from_coordinates(results[0, :-3], rho, structure.student.rank)
-        return results, jax.vmap(push)(directions, slopes), distance(here, there, rho)
+        residual = jnp.broadcast_to(distance(here, there, rho), results[:1].shape)
+        return jnp.concatenate([results, jax.vmap(push)(directions, slopes), residual])
 
     return compiled(run)
