@@ -79,7 +79,7 @@ def _against_published(branch: str, alpha: float) -> dict:
     precise = dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**17), rtol=None)
     begin = start(scenario, branch)
     flat = lambda o: np.array([o.q[0, 0, 0], o.m[0, 0], o.V[0, 0, 0], o.theta[0, 0, 0]])
-    ours = [dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**13, seed=seed), rtol=None) for seed in range(1, 6)]
+    ours = [dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**13, seed=seed), rtol=None) for seed in range(1, 22)]
     began = time.perf_counter()
     theirs, iterations = published(alpha, flat(begin))
     published_seconds = time.perf_counter() - began

@@ -64,8 +64,9 @@ def at_once(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
 
     others = [_pool().submit(in_double(take)) for _ in range(helpers)]
     take()
-    for other in others:
-        other.result()
+    for other in others:  # a helper that has not begun is not waited for: there is nothing left for it to do
+        if not other.cancel() and len(results) < len(jobs):
+            other.result()
     return [results[place] for place in range(len(jobs))]
 
 

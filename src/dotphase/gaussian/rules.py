@@ -135,21 +135,27 @@ def _scrambled(dimension: int, log2: int, replicates: int, seed: int) -> np.ndar
     from scipy.special import ndtri
 
     directions, steps = _directions(dimension, log2)
+    draws = [_draws(source, dimension) for source in np.random.SeedSequence(seed).spawn(replicates)]
+    shifts, matrices = (np.array(digits) for digits in zip(*draws, strict=True))
     weights = 2 ** np.arange(BITS, dtype=np.uint32)
+    below = np.arange(BITS)[:, None] - np.arange(log2)
+    lower = np.where(below > 0, matrices[..., :log2], below == 0)
+    columns = (lower * weights[::-1, None]).sum(-2, dtype=np.uint32)  # as binary numbers, (replicates, dimension, log2)
+    turned = np.bitwise_xor.reduce(directions * columns[..., None, :], axis=-1)
     integers = np.empty((replicates, dimension, 2**log2), np.uint32)
-    for replicate, source in enumerate(np.random.SeedSequence(seed).spawn(replicates)):
-        rng = np.random.default_rng(source.spawn(1)[0])
-        shift = rng.integers(2, size=(dimension, BITS), dtype=np.uint32) @ weights
-        matrix = np.tril(rng.integers(2, size=(dimension, BITS, BITS), dtype=np.uint32))[..., :log2]
-        matrix[:, range(log2), range(log2)] = 1
-        columns = weights[::-1] @ matrix  # as binary numbers, (dimension, log2)
-        turned = np.bitwise_xor.reduce(np.where(directions, columns[:, None], 0), axis=-1)
-        integers[replicate, :, 0] = shift
-        integers[replicate, :, 1:] = turned[:, steps]
+    integers[..., 0] = shifts @ weights
+    integers[..., 1:] = turned[..., steps]
     np.bitwise_xor.accumulate(integers, axis=-1, out=integers)
     points = ndtri(np.clip(integers * 2.0**-BITS, 2.0**-53, 1 - 2.0**-53))
     points.setflags(write=False)
     return points
+
+
+def _draws(source: np.random.SeedSequence, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+    """The random digits of one scramble: a shift, (dimension, BITS), and a matrix, (dimension, BITS, BITS)."""
+    rng = np.random.default_rng(source.spawn(1)[0])
+    digits = lambda *shape: rng.integers(2, size=(dimension, *shape), dtype=np.uint32)
+    return digits(BITS), digits(BITS, BITS)
 
 
 @lru_cache(maxsize=16)
@@ -167,7 +173,7 @@ def _directions(dimension: int, log2: int) -> tuple[np.ndarray, np.ndarray]:
     ends = 2 ** np.arange(log2)
     directions = integers[:, ends] ^ integers[:, ends - 1]
     places = np.arange(BITS - 1, BITS - 1 - log2, -1, dtype=np.uint32)
-    return (directions[..., None] >> places & 1).astype(bool), steps
+    return directions[..., None] >> places & 1, steps
 
 
 @lru_cache(maxsize=16)

@@ -77,7 +77,8 @@ def averages(
         test = _loss_slopes(structure, problem, problem.centre, turned, mixed=False)
         return inverse, found.z - step.reshape(found.z.shape), found.energy - 0.5 * (gradient * step).sum(0), near, test
 
-    inverse, z, energy, near, test = fenced(of_nodes, found, u)
+    # With two fields, what is worked out twice costs less than keeping it.
+    inverse, z, energy, near, test = of_nodes(found, u) if size <= 2 else fenced(of_nodes, found, u)
     xi, eta = _repeated(block.xi, rival_of), _repeated(block.eta, rival_of)
     s, g = z - both.centre, pull(both, z)
     features = _features(g, xi, eta, energy - tether(both, z), energy)

@@ -67,7 +67,7 @@ def fixed_point(
             delta = min(delta, 1.0) / 4
             if delta < 1e-4:
                 return Trail(best, False, "the iteration runs into a region where the response is not positive")
-            point = evaluator(best.x + _step(evaluator, best, delta))
+            point = evaluator(best.x + step(evaluator, best, delta))
             continue
         if point.residual <= tolerance:
             settled = searched is not None and np.abs(point.x - searched).max() < FRESH
@@ -94,12 +94,12 @@ def fixed_point(
             waiting, least = 0, np.inf
             point = evaluator(point.x)
         best = point
-        point = evaluator(point.x + _step(evaluator, point, delta))
+        point = evaluator(point.x + step(evaluator, point, delta))
     last = point if _finite(point) else (best or point)
     return Trail(last, False, f"residual {last.residual:.1e} after {evaluator.evaluations} evaluations")
 
 
-def _step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
+def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
     """The implicit step of length δ; far from a fixed point, of one so short that it does not go against the flow."""
     while True:
         matrix = np.eye(len(point.change)) / delta - point.slope
@@ -113,6 +113,8 @@ def _step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
 
 def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
     """The solution of matrix @ y = right that has no component along the gauge directions, nor is asked for one."""
+    if not len(gauge):
+        return np.linalg.lstsq(matrix, right, rcond=1e-9)[0]
     off = np.eye(len(matrix)) - gauge.T @ gauge
     return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=1e-9)[0]
 

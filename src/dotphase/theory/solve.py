@@ -16,7 +16,7 @@ from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import Symmetry, symmetries
 from ..threads import in_parallel
 from .evaluator import Evaluator, Point
-from .fixed_points import SEARCH_BELOW, Trail, fixed_point, solve_off_gauge
+from .fixed_points import Trail, fixed_point, solve_off_gauge, step
 from .nodes import stabiliser
 from .overlaps import Overlaps, from_coordinates, to_coordinates
 from .solution import Solution, SolveError
@@ -25,6 +25,7 @@ from .starts import start as named_start
 from .state_evolution import conjugates
 
 COARSE = 2**13  # nodes on which a fixed point is first located
+IN_SIGHT = 0.15  # residual from which a step of Newton's leads as close to a fixed point as few nodes can tell
 SIGNAL = {"semantic": "theta", "positional": "m"}  # the overlap a start is named for
 GONE = 0.1  # of its start, below which a signal may be dying out
 Start = str | Overlaps | Solution
@@ -201,10 +202,11 @@ def _from_start(
         # Few nodes show the way to a fixed point as well as many. Should it be of another kind than the start, that
         # may be for their fewness.
         scout = evaluator.part()
-        way = fixed_point(scout, x, SEARCH_BELOW, most // 3, delta=5.0)
+        way = fixed_point(scout, x, IN_SIGHT, most // 3, delta=5.0)
         spent = scout.evaluations
         if way.converged:
-            trail = fixed_point(evaluator, way.point.x, tolerance, most // 3, near=True)
+            there = way.point.x + step(scout, way.point, np.inf)
+            trail = fixed_point(evaluator, there, tolerance, most // 3, near=True)
             spent += evaluator.evaluations
             kind = lambda point: mechanism(Overlaps(*map(np.asarray, _from(point, rho, rank))), rho)
             if trail.converged and kind(trail.point.x) == kind(x):
