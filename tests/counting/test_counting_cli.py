@@ -75,7 +75,7 @@ def test_bad_input_is_one_line_and_exit_code_2(directory, arguments, complaint):
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line.strip()]
     assert len(lines) == 1
-    assert lines[0].startswith("Error: ")
+    assert lines[0].startswith("error: ")
     assert complaint in lines[0]
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from .options import one_line_errors
+
 app = typer.Typer(
     help="The counting task: one small transformer that attends to positions or to letters.",
     no_args_is_help=True,
@@ -34,7 +36,7 @@ def train(
     from dotphase.counting import train as train_run
     from dotphase.counting.metrics import require_enough
 
-    with _one_line_errors():
+    with one_line_errors():
         task = CountingTask(length, letters, samples)
         require_enough(task.samples - task.train_samples)
         experiment = Experiment(
@@ -59,7 +61,7 @@ def surgery(
     """Lift a trained run's restriction, shake it, go on with plain SGD, and say what stayed."""
     from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
 
-    with _one_line_errors():
+    with one_line_errors():
         before = load(directory)
         if not before.finished:
             raise ValueError(f"{directory} is at epoch {before.epochs_done}: finish its training first")
@@ -84,7 +86,7 @@ def show(
     from dotphase.counting.pictures import learning_curves
     from dotphase.counting.show import look
 
-    with _one_line_errors():
+    with one_line_errors():
         runs = [load(directory) for directory in directories]
         operated = [load(d / "surgery") if (d / "surgery").is_dir() else None for d in directories]
         view = look(list(zip(runs, operated, strict=True)), sentence, seed)
@@ -94,16 +96,6 @@ def show(
         learning_curves(runs).savefig(place / "learning.png", dpi=150)
     pictures = [str(place / name) for name in ("attention.png", "learning.png")]
     _print_view(view, pictures, as_json)
-
-
-@contextmanager
-def _one_line_errors():
-    """Bad input is one line on the standard error and exit code 2, never a traceback."""
-    try:
-        yield
-    except (ValueError, OSError) as error:
-        typer.echo(f"Error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
 
 
 @contextmanager
@@ -123,7 +115,7 @@ def _training(title: str, epochs: int):
         with epoch_bar(title, epochs) as update:
             yield remember
     except (RunError, OSError) as error:
-        with _one_line_errors():
+        with one_line_errors():
             raise error
     except KeyboardInterrupt:
         typer.echo(f"Stopped after epoch {done} of {epochs}; the same command goes on from there.", err=True)
