@@ -24,15 +24,21 @@ def compiled(function: Callable, **options: Any) -> Callable:
 
 @lru_cache(maxsize=1)
 def known_options() -> dict[str, Any]:
-    """Those of `OPTIONS` that this version of the compiler knows."""
-    known = {}
-    for name, value in OPTIONS.items():
-        try:
-            jax.jit(lambda: 0, compiler_options={name: value}).lower().compile()
-        except jax.errors.JaxRuntimeError:
-            continue
-        known[name] = value
-    return known
+    """Those of `OPTIONS` that this version of the compiler knows: all of them, as a rule."""
+    if _knows(OPTIONS):
+        return OPTIONS
+    return {name: value for name, value in OPTIONS.items() if _knows({name: value})}
+
+
+def _knows(options: dict[str, Any]) -> bool:
+    try:
+        jax.jit(lambda: 0, compiler_options=options).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
+
+
+on_device = jax.jit(lambda arrays: arrays)  # all of a tree of arrays at once, at the price of one
 
 
 def fenced(function: Callable, *arrays: Any) -> Any:

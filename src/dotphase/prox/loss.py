@@ -80,18 +80,27 @@ def _value_and_gradient(function, fields):
 
 
 def _derivatives(function, z):
-    # Differentiated with respect to a nested list of (N,) arrays, so that no slicing or padding enters the derivative.
+    def push(fields, along):
+        (value, gradient), (_, column) = jax.jvp(lambda f: _value_and_gradient(function, f), (fields,), (along,))
+        return value, stacked(gradient), stacked(column).reshape(-1, z.shape[-1])
+
+    return along_each(push, z, out_axes=(None, None, 0))
+
+
+def along_each(push, z, out_axes: Any = 0):
+    """`push(fields, along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis.
+
+    Both are nested lists of (N,) arrays, so that no slicing or padding enters a derivative.
+    """
     length, rank, count = z.shape
     fields = [list(row) for row in z]
 
-    def push(direction):
-        along = [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)]
-        (value, gradient), (_, column) = jax.jvp(lambda f: _value_and_gradient(function, f), (fields,), (along,))
-        return value, _stack(gradient), _stack(column).reshape(length * rank, count)
+    def one(direction):
+        return push(fields, [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)])
 
-    directions = jnp.eye(length * rank, dtype=z.dtype).reshape(length * rank, length, rank)
-    return jax.vmap(push, out_axes=(None, None, 0))(directions)
+    return jax.vmap(one, out_axes=out_axes)(jnp.eye(length * rank, dtype=z.dtype).reshape(-1, length, rank))
 
 
-def _stack(fields) -> jax.Array:
-    return jnp.stack([jnp.stack(row) for row in fields])
+def stacked(rows) -> jax.Array:
+    """Nested lists of (N,) arrays as one array."""
+    return jnp.stack([jnp.stack(row) for row in rows])

@@ -18,11 +18,12 @@ import jax.numpy as jnp
 
 from ..compilation import fenced
 from ..prox.linear import eliminate
-from ..prox.loss import Problem, pull, tether
+from ..prox.loss import Problem, along_each, mismatch, pull, stacked, tether
 from ..prox.minimiser import Minimum
-from ..scenario.attention import entries
+from ..scenario.attention import Form, entries
 from ..scenario.scenario import Structure
 from .overlaps import Factors
+from .small import transposed
 
 
 class Block(NamedTuple):
@@ -33,13 +34,38 @@ class Block(NamedTuple):
     weights: Any
 
 
-class LossSlopes(NamedTuple):
-    """ℓ(u, z), (N,), and its derivatives: `along_z`, ∂ℓ/∂z, (D, N); `along_u`, ∂ℓ/∂u, (T, N); `mixed`, B, (T, D, N)."""
+class Prox(NamedTuple):
+    """The prox at N nodes, rivals included, and what tells how it moves.
 
+    - `shift`: s, and `g`: V⁻¹ s, (L, r_s, N);  `loss`: ℓ(u, z*), `energy`: E(z*), (N,).
+    - `inverse`: (∇²E)⁻¹, (D, D, N);  `along_u`: ∂ℓ/∂u, (T, N);  `mixed`: B, (T, D, N).
+    """
+
+    shift: Any
+    g: Any
     loss: Any
-    along_z: Any
+    energy: Any
+    inverse: Any
     along_u: Any
     mixed: Any
+
+
+class TestLoss(NamedTuple):
+    """ℓ(u, w), of which ε_g is the average, (N,); ∂ℓ/∂w, (D, N); ∂ℓ/∂u, (T, N)."""
+
+    loss: Any
+    along_w: Any
+    along_u: Any
+
+
+class Moved(NamedTuple):
+    """Derivatives along K directions, on the first axis: of w and g, (K, L, r_s, N), u, (K, T, N), ℓ and E, (K, N)."""
+
+    w: Any
+    u: Any
+    g: Any
+    loss: Any
+    energy: Any
 
 
 def with_rivals(problem: Problem, rival_of) -> Problem:
@@ -62,62 +88,72 @@ def averages(
     - `found`: near the prox of every node and, behind them, of its rivals: one more Newton step is taken.
     - `rival_of`: the nodes that rivals belong to; `blur`: the energy over which a rival takes over.
     """
-    length, replicates = structure.length, len(block.weights)
-    lone, total = u.shape[-1], found.z.shape[-1]
-    both = with_rivals(problem, rival_of)
-    size = len(found.hessian)
-
-    def of_nodes(found: Minimum, u):
-        unit = jnp.broadcast_to(jnp.eye(size)[:, :, None], found.hessian.shape)
-        inverse, _ = eliminate(found.hessian, unit)
-        gradient = found.gradient.reshape(size, total)
-        step = (inverse * gradient).sum(1)
-        turned = _target_slopes(structure, values["teacher"], u)
-        near = _loss_slopes(structure, both, found.z, _repeated(turned, rival_of))
-        test = _loss_slopes(structure, problem, problem.centre, turned, mixed=False)
-        return inverse, found.z - step.reshape(found.z.shape), found.energy - 0.5 * (gradient * step).sum(0), near, test
-
-    # With two fields, what is worked out twice costs less than keeping it.
-    inverse, z, energy, near, test = of_nodes(found, u) if size <= 2 else fenced(of_nodes, found, u)
+    lone, (replicates, per) = u.shape[-1], block.weights.shape
+    at, test = _at_prox(structure, values, u, problem, found, rival_of)
     xi, eta = _repeated(block.xi, rival_of), _repeated(block.eta, rival_of)
-    s, g = z - both.centre, pull(both, z)
-    features = _features(g, xi, eta, energy - tether(both, z), energy)
+    features = _features(at.g, xi, eta, at.loss, at.energy)
 
     # A rival of energy E' has the share h(gap/blur) of its node's weight, gap = E' − E.
-    gap = energy[lone:] - energy[rival_of]
+    gap = at.energy[lone:] - at.energy[rival_of]
     share, share_slope = jax.jvp(rival_share, (gap / blur,), (jnp.ones_like(gap) / blur,))
     weights = block.weights.reshape(-1)
     exchanged = features[:, lone:] - features[:, rival_of]
-    belongs = (rival_of // block.weights.shape[1])[:, None] == jnp.arange(replicates)[None]
-    per_replicate = lambda each: (each * weights).reshape(*each.shape[:-1], replicates, -1).sum(-1)
+    belongs = (rival_of // per)[:, None] == jnp.arange(replicates)[None]
+    per_replicate = lambda each: (each * weights).reshape(*each.shape[:-1], replicates, per).sum(-1)
     moments = per_replicate(features[:, :lone]) + (share * weights[rival_of] * exchanged) @ belongs
-    moments = jnp.concatenate([moments, per_replicate(2 * test.loss / length)[None]]).T
+    moments = jnp.concatenate([moments, per_replicate(2 * test.loss / structure.length)[None]]).T
 
-    applied = lambda matrix, fields: (matrix[..., None] * fields[..., None, :, :]).sum(-2)
-    transposed = lambda matrix: jnp.swapaxes(matrix, -1, -2)
-    flat = lambda fields: fields.reshape(len(fields), -1, total)
-    dw = moves.m[..., None] + applied(moves.C, xi)
-    du = flat(applied(transposed(moves.psi), xi) + applied(moves.K, eta))
-    ds, pulled = applied(moves.precision, s), applied(f.precision, dw)
-    force = flat(pulled - ds) + (near.mixed * du[:, :, None]).sum(1)
-    dz = (inverse * force[:, None]).sum(2).reshape(dw.shape)
-    dg = ds + applied(f.precision, dz) - pulled
-    through_u = (near.along_u * du).sum(1)
-    d_energy = (0.5 * s * ds - g * dw).sum((1, 2)) + through_u
-    d_loss = through_u - (g * dz).sum((1, 2))
-
+    moved = _moved(f, moves, at, xi, eta)
     pooled = (pool[:, None] * block.weights).reshape(-1)
     taken = share * pooled[rival_of]
     weighing = jnp.concatenate([pooled.at[rival_of].add(-taken), taken])
-    mean = lambda right: jnp.einsum("klan,lbn->klab", weighing * dg, right)
-    gg = mean(g)
-    parts = [gg + transposed(gg), mean(xi), (weighing * dg).sum(-1), mean(eta)]
-    parts += [(weighing * d_loss).sum(-1), (weighing * d_energy).sum(-1)]
-    slopes = jnp.concatenate([part.reshape(len(du), -1) for part in parts], axis=1)
-    d_gap = d_energy[:, lone:] - d_energy[:, rival_of]
-    slopes = slopes + (d_gap * share_slope * pooled[rival_of]) @ exchanged.T
-    d_test = (test.along_z * flat(dw)[..., :lone]).sum(1) + (test.along_u * du[..., :lone]).sum(1)
-    return moments, jnp.concatenate([slopes, (2 / length * d_test @ pooled)[:, None]], axis=1)
+    mean = lambda right: jnp.einsum("klan,lbn->klab", weighing * moved.g, right)
+    gg = mean(at.g)
+    parts = [gg + transposed(gg), mean(xi), (weighing * moved.g).sum(-1), mean(eta)]
+    parts += [(weighing * moved.loss).sum(-1), (weighing * moved.energy).sum(-1)]
+    slopes = jnp.concatenate([part.reshape(len(gg), -1) for part in parts], axis=1)
+    gap_slope = moved.energy[:, lone:] - moved.energy[:, rival_of]
+    slopes = slopes + (gap_slope * share_slope * pooled[rival_of]) @ exchanged.T
+    of_test = (test.along_w * _flat(moved.w)[..., :lone]).sum(1) + (test.along_u * moved.u[..., :lone]).sum(1)
+    return moments, jnp.concatenate([slopes, (2 / structure.length * of_test @ pooled)[:, None]], axis=1)
+
+
+def _at_prox(structure: Structure, values, u, problem: Problem, found: Minimum, rival_of) -> tuple[Prox, TestLoss]:
+    """What is found, one more Newton step taken, and the test loss at every node."""
+    both, size = with_rivals(problem, rival_of), len(found.hessian)
+
+    def work(found: Minimum, u):
+        unit = jnp.broadcast_to(jnp.eye(size)[:, :, None], found.hessian.shape)
+        inverse, _ = eliminate(found.hessian, unit)
+        gradient = found.gradient.reshape(size, -1)
+        step = (inverse * gradient).sum(1)
+        turned = _target_slopes(structure, values["teacher"], u)
+        _, _, along_u, mixed = _loss_slopes(structure, both, found.z, _repeated(turned, rival_of))
+        test = TestLoss(*_loss_slopes(structure, problem, problem.centre, turned)[:3])
+        energy = found.energy - 0.5 * (gradient * step).sum(0)
+        return found.z - step.reshape(found.z.shape), energy, inverse, along_u, mixed, test
+
+    # With two fields, what is worked out twice costs less than keeping it.
+    z, energy, inverse, along_u, mixed, test = work(found, u) if size <= 2 else fenced(work, found, u)
+    return Prox(z - both.centre, pull(both, z), energy - tether(both, z), energy, inverse, along_u, mixed), test
+
+
+def _moved(f: Factors, moves: Factors, at: Prox, xi, eta) -> Moved:
+    """How fields, prox and losses change: the formulas above."""
+    applied = lambda matrix, fields: (matrix[..., None] * fields[..., None, :, :]).sum(-2)
+    dw = moves.m[..., None] + applied(moves.C, xi)
+    du = _flat(applied(transposed(moves.psi), xi) + applied(moves.K, eta))
+    ds, pulled = applied(moves.precision, at.shift), applied(f.precision, dw)
+    force = _flat(pulled - ds) + (at.mixed * du[:, :, None]).sum(1)
+    dz = (at.inverse * force[:, None]).sum(2).reshape(dw.shape)
+    through_u = (at.along_u * du).sum(1)
+    return Moved(
+        w=dw,
+        u=du,
+        g=ds + applied(f.precision, dz) - pulled,
+        loss=through_u - (at.g * dz).sum((1, 2)),
+        energy=(0.5 * at.shift * ds - at.g * dw).sum((1, 2)) + through_u,
+    )
 
 
 def rival_share(height):
@@ -142,33 +178,22 @@ def _features(g, xi, eta, loss, energy):
 
 def _target_slopes(structure: Structure, parameters, u):
     """∂T/∂u, (T, L, L, N)."""
-    length, rank, count = u.shape
-    attention = _over_samples(structure.teacher, parameters, count)
-    fields = [list(row) for row in u]
-
-    def push(direction):
-        along = [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)]
-        return _stack(jax.jvp(attention, (fields,), (along,))[1])
-
-    return jax.vmap(push)(jnp.eye(length * rank, dtype=u.dtype).reshape(-1, length, rank))
+    attention = _over_samples(structure.teacher, parameters, u.shape[-1])
+    return along_each(lambda fields, along: stacked(jax.jvp(attention, (fields,), (along,))[1]), u)
 
 
-def _loss_slopes(structure: Structure, problem: Problem, z, turned, mixed: bool = True) -> LossSlopes:
-    """ℓ at z and its derivatives; `turned` is ∂T/∂u."""
+def _loss_slopes(structure: Structure, problem: Problem, z, turned) -> tuple[Any, Any, Any, Any]:
+    """ℓ(u, z), (N,), ∂ℓ/∂z, (D, N), ∂ℓ/∂u, (T, N), and −∂²ℓ/∂z∂u, (T, D, N); `turned` is ∂T/∂u."""
     count, tokens = z.shape[-1], range(len(z))
     attention, back = jax.vjp(_over_samples(structure.student, problem.parameters, count), [list(row) for row in z])
-    apart = [[problem.target[i, j] - attention[i][j] for j in tokens] for i in tokens]
-    weighed = [[problem.rho[j] * apart[i][j] for j in tokens] for i in tokens]
-    onto = lambda matrix: _stack(back([[matrix[i][j] for j in tokens] for i in tokens])[0]).reshape(-1, count)
-    return LossSlopes(
-        loss=0.5 * sum(weighed[i][j] * apart[i][j] for i in tokens for j in tokens),
-        along_z=-onto(weighed),
-        along_u=sum(weighed[i][j] * turned[:, i, j] for i in tokens for j in tokens),
-        mixed=jax.vmap(onto)(turned * problem.rho[:, None]) if mixed else None,
-    )
+    weighed = [[problem.rho[j] * (problem.target[i, j] - attention[i][j]) for j in tokens] for i in tokens]
+    onto = lambda matrix: stacked(back([[matrix[i][j] for j in tokens] for i in tokens])[0]).reshape(-1, count)
+    along_u = sum(weighed[i][j] * turned[:, i, j] for i in tokens for j in tokens)
+    mixed = jax.vmap(onto)(turned * problem.rho[:, None])
+    return mismatch(attention, problem.target, problem.rho), -onto(weighed), along_u, mixed
 
 
-def _over_samples(form, parameters, count: int):
+def _over_samples(form: Form, parameters, count: int):
     """The attention on nested lists, all entries as long as the samples are many."""
     of = entries(form)
     return lambda fields: [[jnp.broadcast_to(e, (count,)) for e in row] for row in of(fields, **parameters)]
@@ -178,5 +203,6 @@ def _repeated(array, rival_of):
     return jnp.concatenate([array, array[..., rival_of]], axis=-1)
 
 
-def _stack(rows):
-    return jnp.stack([jnp.stack(row) for row in rows])
+def _flat(fields):
+    """(K, L, r, N) as (K, L r, N)."""
+    return fields.reshape(len(fields), -1, fields.shape[-1])

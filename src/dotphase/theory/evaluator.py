@@ -14,6 +14,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
+from ..compilation import on_device
 from ..gaussian import Rule, Sobol
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import Symmetry
@@ -73,7 +74,7 @@ class Evaluator:
         missing = -len(self.basis) % 3
         directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
         given = (scenario.values, np.asarray(scenario.student.spread), directions, rule.pool)
-        self.values, self.spread, self.directions, self.pool = _on_device(given)
+        self.values, self.spread, self.directions, self.pool = on_device(given)
         self.minima: list | None = None
         self.blur = 1e-30
         self.several = 0.0
@@ -161,9 +162,6 @@ class Evaluator:
             centres = compiled_centres(self.structure, RIVALS)
             self.minima = [centres(self.values, x, block) for block in self.ensemble.blocks]
         return self.minima
-
-
-_on_device = jax.jit(lambda arrays: arrays)  # several at once, at the price of one
 
 
 @partial(jax.jit, static_argnums=3)

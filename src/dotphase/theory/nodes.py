@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-import jax
 import numpy as np
 
+from ..compilation import on_device
 from ..gaussian import Rule
 from ..scenario.symmetry import Symmetry, apply
 from .averages import Block
@@ -44,11 +44,8 @@ def ensemble(rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry
     average = moment_average(stabiliser, shape)
     blocks = _blocks(xi, eta, weights)
     rough = blocks[0]._replace(weights=blocks[0].weights / blocks[0].weights.sum(1, keepdims=True))
-    blocks, rough = [_on_device(block) for block in blocks], _on_device(rough)
+    blocks, rough = [on_device(block) for block in blocks], on_device(rough)  # once, and not at every evaluation
     return Ensemble(blocks, rough, average, invariant_basis(stabiliser, shape))
-
-
-_on_device = jax.jit(lambda block: block)  # once, and not at every evaluation
 
 
 def stabiliser(group: tuple[Symmetry, ...], overlaps: Overlaps) -> tuple[Symmetry, ...]:

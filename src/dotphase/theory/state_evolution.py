@@ -46,7 +46,7 @@ class Evaluated(NamedTuple):
     rows: Any
 
 
-class Found(NamedTuple):
+class Searched(NamedTuple):
     """One search over a block.
 
     - `z`: as in `Evaluated`; `rival_of`: the nodes the rivals belong to.
@@ -66,7 +66,7 @@ def teacher_overlap(values):
 
 
 def fields(structure: Structure, values, x, block: Block) -> tuple[Factors, Any, Problem]:
-    """The factors at `x`, the fields w, and the inner problem of every node of the block."""
+    """The factors at `x`, the teacher's fields u, and the inner problem of every node of the block."""
     f = factors(x, teacher_overlap(values), structure.student.rank)
     w = f.m[..., None] + (f.C[..., None] * block.xi[:, None]).sum(2)
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (f.K[..., None] * block.eta[:, None]).sum(2)
@@ -77,9 +77,9 @@ def fields(structure: Structure, values, x, block: Block) -> tuple[Factors, Any,
 
 @lru_cache(maxsize=64)
 def compiled_search(structure: Structure, rivals: int):
-    """`(values, spread, x, block, pool, known) -> Found`: the global prox at x, from `known` and other starts."""
+    """`(values, spread, x, block, pool, known) -> Searched`: the global prox at x, from `known` and other starts."""
 
-    def run(values, spread, x, block: Block, pool, known) -> Found:
+    def run(values, spread, x, block: Block, pool, known) -> Searched:
         _, u, problem = fields(structure, values, x, block)
         # The teacher's own fields, put where the student would have to reproduce them, are where good minima lie.
         columns = min(u.shape[1], spread.shape[0])
@@ -88,7 +88,7 @@ def compiled_search(structure: Structure, rivals: int):
         minima = search(structure.student, problem, starts, rivals)
         several = (minima.several.reshape(block.weights.shape) * block.weights * pool[:, None]).sum()
         both = jnp.concatenate([minima.z, minima.rival], axis=-1)
-        return Found(both, minima.rival_of, jnp.append(minima.gap, several))
+        return Searched(both, minima.rival_of, jnp.append(minima.gap, several))
 
     return compiled(run)
 
