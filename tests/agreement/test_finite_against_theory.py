@@ -20,10 +20,10 @@ def extrapolated(scenario, start, seeds_at, names):
     limits = {}
     for name in names:
         means = [found.adjusted(name) for found in runs.values()]
-        weight = np.array([1 / mean.sem for mean in means])
+        weight = np.array([1 / mean.error for mean in means])
         design = np.stack([np.ones(len(runs)), 1 / np.array(list(runs))], axis=1) * weight[:, None]
         covariance = np.linalg.inv(design.T @ design)
-        line = covariance @ design.T @ (weight * np.array([mean.mean for mean in means]))
+        line = covariance @ design.T @ (weight * np.array([mean.value for mean in means]))
         limits[name] = (line[0], np.sqrt(covariance[0, 0]))
     return limits
 
@@ -90,6 +90,6 @@ def test_a_thousand_dimensions_and_twenty_four_seeds():
             large = train(scenario, 1000, start, seeds=24)
             for name in names:
                 theory, here, there = theory_value(solution, name), large.adjusted(name), small.adjusted(name)
-                correction = abs(there.mean - theory.value) / 4
-                error = np.hypot(here.sem, theory.error)
-                assert abs(here.mean - theory.value) < 3 * error + correction, (alpha, start, name)
+                correction = abs(there.value - theory.value) / 4
+                error = np.hypot(here.error, theory.error)
+                assert abs(here.value - theory.value) < 3 * error + correction, (alpha, start, name)

@@ -12,8 +12,9 @@ from dotphase.comparison import (
     draw_trajectories,
     follow,
 )
-from dotphase.finite import Instance, Mean, overlaps
-from dotphase.gaussian import Estimate, Sobol
+from dotphase.estimate import Estimate
+from dotphase.finite import Instance, overlaps
+from dotphase.gaussian import Sobol
 from dotphase.scenario import paper
 
 
@@ -34,7 +35,7 @@ def test_every_observable_of_every_start_has_all_three_answers(comparison):
 def test_deviations_are_in_standard_errors():
     from dotphase.comparison import Entry
 
-    entry = Entry("semantic", "q", Estimate(1.0, 0.3), Mean(1.5, 0.4, 8), Mean(2.0, None, 1))
+    entry = Entry("semantic", "q", Estimate(1.0, 0.3), Estimate(1.5, 0.4, 8), Estimate(2.0, np.inf, 1))
     assert entry.deviation(entry.passed) == pytest.approx(1.0)
     assert entry.deviation(entry.trained) is None
 
@@ -43,7 +44,7 @@ def test_it_is_printed_and_kept_as_plain_data(comparison):
     text = str(comparison)
     assert "theory" in text
     assert "message passing" in text
-    plain = json.loads(json.dumps(comparison.as_json(), allow_nan=False))
+    plain = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert plain["entries"][0]["training"]["deviation"] is not None
     assert plain["outcome"]["semantic"]["theory"] == "converged"
 

@@ -4,8 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dotphase.counting import Estimate, Scores, Weights, attention, measure, over_seeds, separation
+from dotphase.counting import Scores, Weights, attention, mean_scores, measure, separation
 from dotphase.counting import metrics as metrics_module
+from dotphase.estimate import Estimate
 
 LENGTH, LETTERS = 5, 8
 TOKENS = np.random.default_rng(0).integers(LETTERS, size=(4000, LENGTH)).astype(np.int32)
@@ -80,17 +81,19 @@ def test_the_error_is_the_spread_over_fresh_sequences():
     rng = np.random.default_rng(2)
     repeated = [measure(weights, rng.integers(LETTERS, size=(400, LENGTH)).astype(np.int32), "free") for _ in range(40)]
     for name in Scores._fields:
-        estimates = np.array([getattr(scores, name) for scores in repeated])
-        assert np.mean(estimates[:, 1]) == pytest.approx(estimates[:, 0].std(ddof=1), rel=0.4)
+        estimates = [getattr(scores, name) for scores in repeated]
+        errors = [estimate.error for estimate in estimates]
+        assert np.mean(errors) == pytest.approx(np.std(estimates, ddof=1), rel=0.4)
 
 
 def test_seeds_average_with_their_standard_error():
     def scores(value):
         return Scores(*(Estimate(value, 0.0),) * 4)
 
-    together = over_seeds([scores(1.0), scores(2.0), scores(3.0)])
-    assert together.position_share == pytest.approx((2.0, 1 / 3**0.5))
-    assert over_seeds([scores(4.0)]) == scores(4.0)
+    together = mean_scores([scores(1.0), scores(2.0), scores(3.0)])
+    assert together.position_share.value == pytest.approx(2.0)
+    assert together.position_share.error == pytest.approx(1 / 3**0.5)
+    assert mean_scores([scores(4.0)]) == scores(4.0)
 
 
 def test_a_difference_within_its_error_decides_nothing():

@@ -17,7 +17,7 @@ from dotphase.counting import runs as runs_module
 CHILD = """
 import json, sys
 from dotphase.counting import Experiment, train
-experiment = Experiment.from_json(json.loads(sys.argv[1]))
+experiment = Experiment.from_dict(json.loads(sys.argv[1]))
 train(experiment, sys.argv[2], lambda run: print(run.epochs_done, flush=True))
 """
 
@@ -28,7 +28,7 @@ def assert_same_bits(a, b):
 
 
 def test_killed_in_mid_epoch_and_resumed_ends_in_the_same_weights(machinery, uninterrupted, tmp_path):
-    command = [sys.executable, "-c", CHILD, json.dumps(machinery.to_json()), str(tmp_path)]
+    command = [sys.executable, "-c", CHILD, json.dumps(machinery.to_dict()), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         for line in child.stdout:
@@ -128,7 +128,7 @@ def test_a_broken_directory_is_said_to_be_broken(machinery, tmp_path):
 def test_a_config_survives_the_disk(machinery):
     operated = replace(machinery, mechanism="free", surgery=Surgery("positional", 0.1))
     for experiment in (machinery, operated):
-        assert Experiment.from_json(experiment.to_json()) == experiment
+        assert Experiment.from_dict(experiment.to_dict()) == experiment
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_it_tends_to_the_average_teacher():
     limit = 0.25 * ((T - (T @ weights)[..., None]) ** 2).sum((0, 1)) @ weights / 2
     assert limit == pytest.approx(0.00197138, abs=1e-8)
     found = fit_linear(paper(), 400, seeds=32)
-    assert abs(found.test_error.mean - limit) < 4 * found.test_error.sem
-    assert np.abs(found.matrix.mean - T @ weights).max() < 5 * found.matrix.sem.max()
+    assert abs(found.test_error.value - limit) < 4 * found.test_error.error
+    assert np.abs(found.matrix.value - T @ weights).max() < 5 * found.matrix.error.max()
 
 
 def test_the_answer_as_plain_data():
-    plain = fit_linear(paper(), 50, seeds=2).as_json()
+    plain = fit_linear(paper(), 50, seeds=2).to_dict()
     assert set(plain) >= {"test_error", "train_loss", "matrix", "seconds"}
-    assert np.shape(plain["matrix"]["mean"]) == (2, 2)
+    assert np.shape(plain["matrix"]["value"]) == (2, 2)

@@ -15,7 +15,7 @@ def test_train_answers_in_json():
     assert found.exit_code == 0, found.output
     answer = json.loads(found.stdout)
     for name in ("test_error", "train_loss", "m", "theta", "q"):
-        assert set(answer[name]) == {"mean", "sem"}
+        assert set(answer[name]) == {"value", "error"}
     assert answer["outcome"] == {"converged": 2}
     assert answer["seconds"] > 0
 
@@ -27,12 +27,12 @@ def test_options_reach_the_scenario():
     task = ("--alpha", 1.5, "--omega", 0.1, "--sigma", 0.6, "--lambda", 0.02, "--positional", "alternative")
     found = run("train", *task, "--d", 50, "--start", "positional", "--seeds", 1, "--json")
     wanted = train(paper(1.5, 0.1, 0.6, 0.02, "alternative"), 50, "positional", seeds=1)
-    assert json.loads(found.stdout)["train_loss"]["mean"] == pytest.approx(wanted.train_loss.mean, rel=1e-12)
+    assert json.loads(found.stdout)["train_loss"]["value"] == pytest.approx(wanted.train_loss.value, rel=1e-12)
 
 
 def test_gamp_tells_its_gradient_norm():
     found = run("gamp", "--d", 100, "--seeds", 1, "--json")
-    assert json.loads(found.stdout)["gradient_norm"]["mean"] < 1e-6
+    assert json.loads(found.stdout)["gradient_norm"]["value"] < 1e-6
 
 
 def test_a_scenario_file_is_read(tmp_path):
@@ -47,14 +47,14 @@ def test_a_scenario_file_is_read(tmp_path):
 def test_the_baseline_at_finite_d():
     found = run("baseline", "--d", 60, "--alpha", 2, "--seeds", 2, "--json")
     assert found.exit_code == 0, found.output
-    assert json.loads(found.stdout)["test_error"]["mean"] > 0
+    assert json.loads(found.stdout)["test_error"]["value"] > 0
 
 
 def test_divergence_is_an_answer_not_a_crash():
     found = run("train", "--d", 30, "--optimiser", "gd", "--rate", 1e4, "--seeds", 1, "--json")
     answer = json.loads(found.stdout)
     assert answer["outcome"] == {"diverged": 1}
-    assert answer["test_error"]["mean"] is None
+    assert answer["test_error"]["value"] is None
     assert "rate" in answer["reasons"][0]
 
 

@@ -41,7 +41,7 @@ def test_the_local_loss_is_the_exact_loss_of_the_sample():
     agree."""
     from dotphase.finite.objective import gram_loss
     from dotphase.finite.sampling import attention_of
-    from dotphase.prox.loss import Problem, sample_loss
+    from dotphase.inner.loss import Problem, sample_loss
 
     data = sample(uneven(), 30, 1)
     local = LocalProblem(Objective(data))

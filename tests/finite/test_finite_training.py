@@ -4,34 +4,35 @@ import numpy as np
 import pytest
 from finite_scenarios import uneven
 
-from dotphase.finite import Instance, Random, over_seeds, overlaps, start_weights, train
+from dotphase.estimate import over_seeds
+from dotphase.finite import Instance, Random, overlaps, start_weights, train
 from dotphase.scenario import no_positions, paper, softmax_attention
 
 
 def test_the_answer_is_averages_over_seeds_with_errors():
     found = train(paper(alpha=1.5), 80, "semantic", seeds=4)
     errors = [run.test_error.value for run in found.runs]
-    assert found.test_error.mean == pytest.approx(np.mean(errors))
-    assert found.test_error.sem == pytest.approx(np.std(errors, ddof=1) / 2)
-    assert found.m.mean == pytest.approx(np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs]))
-    assert found.theta.mean == pytest.approx(np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs]))
+    assert found.test_error.value == pytest.approx(np.mean(errors))
+    assert found.test_error.error == pytest.approx(np.std(errors, ddof=1) / 2)
+    assert found.m.value == pytest.approx(np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs]))
+    assert found.theta.value == pytest.approx(np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs]))
     assert found.outcomes == {"converged": 4}
 
 
 def test_the_answer_survives_json():
-    plain = json.loads(json.dumps(train(uneven(), 40, seeds=2).as_json(), allow_nan=False))
+    plain = json.loads(json.dumps(train(uneven(), 40, seeds=2).to_dict(), allow_nan=False))
     for name in ("test_error", "train_loss", "m", "theta", "q"):
-        assert set(plain[name]) == {"mean", "sem"}
-        assert plain[name]["mean"] > 0
+        assert set(plain[name]) == {"value", "error"}
+        assert plain[name]["value"] > 0
     assert plain["outcome"] == {"converged": 2}
-    assert len(plain["per_token"]["m"]["mean"]) == 3
+    assert len(plain["per_token"]["m"]["value"]) == 3
 
 
 def test_one_seed_has_no_error_bar_rather_than_a_wrong_one():
     found = train(paper(), 40, seeds=1)
-    assert found.test_error.sem is None
-    assert found.as_json()["test_error"]["sem"] is None
-    assert over_seeds([None, None]).mean is None
+    assert np.isinf(found.test_error.error)
+    assert found.to_dict()["test_error"]["error"] is None
+    assert np.isnan(over_seeds([None, None]).value)
     assert over_seeds([1.0, None, 3.0]).count == 2
 
 
@@ -55,7 +56,7 @@ def test_trajectories_go_down_from_the_start_to_the_end():
 def test_single_precision_data_give_the_same_minimum_nearly():
     single, double = (train(paper(), 100, seeds=1, precision=p) for p in ("float32", "float64"))
     assert single.outcomes == double.outcomes == {"converged": 1}
-    assert single.train_loss.mean == pytest.approx(double.train_loss.mean, rel=1e-5)
+    assert single.train_loss.value == pytest.approx(double.train_loss.value, rel=1e-5)
 
 
 def test_overlaps_are_what_they_say():
@@ -89,7 +90,7 @@ def test_named_starts():
 
 def test_a_wider_student_does_at_least_as_well_in_training():
     narrow, wide = (train(paper(alpha=1.0, student_rank=r), 100, "semantic", seeds=1) for r in (1, 2))
-    assert wide.train_loss.mean < narrow.train_loss.mean - 1e-7
+    assert wide.train_loss.value < narrow.train_loss.value - 1e-7
 
 
 @pytest.mark.parametrize(

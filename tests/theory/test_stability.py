@@ -5,8 +5,8 @@ import pytest
 
 import dotphase
 from dotphase.gaussian import Sobol
+from dotphase.inner.loss import loss_derivatives
 from dotphase.precision import in_double
-from dotphase.prox.loss import loss_derivatives
 from dotphase.theory.gauge import tangents
 from dotphase.theory.linearised import linearise
 from dotphase.theory.spectra import spectra

@@ -123,8 +123,8 @@ def _training(title: str, epochs: int):
 
 
 def _print_run(directory, run, as_json):
-    from dotphase.counting.summary import as_json as plain
     from dotphase.counting.summary import summarise
+    from dotphase.estimate import plain
 
     summary = summarise(run)
     if as_json:
@@ -142,8 +142,7 @@ def _shares(scores):
 
 
 def _print_recoveries(mechanism, recoveries, as_json):
-    from dotphase.counting.summary import as_json as plain
-    from dotphase.counting.summary import mean
+    from dotphase.estimate import over_seeds, plain
 
     if as_json:
         typer.echo(json.dumps({"mechanism": mechanism, "seeds": plain(recoveries)}, indent=2))
@@ -169,7 +168,7 @@ def _print_recoveries(mechanism, recoveries, as_json):
     ]  # fmt: skip
     columns = ("accuracy_before", "accuracy_operated", "accuracy_after", "distance_travelled",
                "distance_moved", "moved_share", "attention_change")  # fmt: skip
-    means = [str(mean([getattr(r, name) for r in recoveries])) for name in columns]
+    means = [str(over_seeds([getattr(r, name) for r in recoveries])) for name in columns]
     _print_table([header, *rows, ["mean", *means, ""]])
 
 

@@ -86,7 +86,7 @@ def compare(
         if picture is not None:
             _check_picture(picture)
         found = run(task, d, seeds, progress=True)
-        typer.echo(json.dumps(found.as_json(), indent=2) if as_json else str(found))
+        typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
         if picture is not None:
             draw_comparison(found, picture)
             typer.echo(f"drawn: {picture}", err=True)
@@ -94,7 +94,7 @@ def compare(
 
 def finite_baseline(scenario: Scenario, d: int, seeds: int = 8, progress: bool = True) -> LinearFits:
     """The linear positional baseline fitted on αd samples: what `dotphase baseline --d …` prints
-    (`as_json()`)."""
+    (`to_dict()`)."""
     from dotphase.finite import fit_linear
 
     return fit_linear(scenario, d, seeds, progress=progress)
@@ -123,14 +123,14 @@ def _optimiser(name: str, rate: float | None) -> Any:
 
 def _print_runs(found: Runs, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(found.as_json(), indent=2))
+        typer.echo(json.dumps(found.to_dict(), indent=2))
         return
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
     lines += [f"  {name:<14}{getattr(found, name)}" for name in ("test_error", "train_loss", "m", "theta", "q")]
-    if found.gradient_norm.mean is not None:
-        lines.append(f"  {'gradient_norm':<14}{found.gradient_norm.mean:.1e}")
+    if found.gradient_norm.count:
+        lines.append(f"  {'gradient_norm':<14}{found.gradient_norm:.1e}")
     failed = [run for run in found.runs if run.outcome == "diverged"]
     lines += [f"  seed {run.seed}: diverged, {run.reason}" for run in failed]
     typer.echo("\n".join(lines))

@@ -84,7 +84,7 @@ def baseline(
             from .finite import finite_baseline
 
             fits = finite_baseline(task, d, seeds)
-            typer.echo(json.dumps(fits.as_json(), indent=2) if as_json else str(fits))
+            typer.echo(json.dumps(fits.to_dict(), indent=2) if as_json else str(fits))
             return
         from dotphase.theory import linear_baseline
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..finite import Mean, Runs, gamp, train
-from ..gaussian import Estimate
-from ..gaussian.estimate import plus_minus
+from ..estimate import Estimate
+from ..finite import Runs, gamp, train
 from ..scenario import Scenario
 from ..theory import Solution, solve
 
@@ -31,21 +30,21 @@ class Entry:
     start: str
     observable: str
     theory: Estimate | None
-    passed: Mean
-    trained: Mean
+    passed: Estimate
+    trained: Estimate
 
-    def deviation(self, experiment: Mean) -> float | None:
+    def deviation(self, experiment: Estimate) -> float | None:
         """(experiment − theory) in standard errors, the theory's own added in squares; None if there is none
         to tell."""
-        if self.theory is None or experiment.sem is None or self.theory.value == 0:
+        if self.theory is None or not np.isfinite(experiment.error) or self.theory.value == 0:
             return None
-        return float((experiment.mean - self.theory.value) / np.hypot(experiment.sem, self.theory.error))
+        return float(experiment.deviation(self.theory))
 
-    def as_json(self) -> dict[str, Any]:
-        theory = None if self.theory is None else {"value": self.theory.value, "error": self.theory.error}
+    def to_dict(self) -> dict[str, Any]:
+        theory = None if self.theory is None else self.theory.to_dict()
         row: dict[str, Any] = {"start": self.start, "observable": self.observable, "theory": theory}
         for name, mean in (("gamp", self.passed), ("training", self.trained)):
-            row[name] = {**mean.as_json(), "deviation": self.deviation(mean)}
+            row[name] = {**mean.to_dict(), "deviation": self.deviation(mean)}
         return row
 
 
@@ -60,10 +59,10 @@ class Comparison:
     passed: dict[str, Runs]
     trained: dict[str, Runs]
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "d": self.dimension,
-            "entries": [entry.as_json() for entry in self.entries],
+            "entries": [entry.to_dict() for entry in self.entries],
             "outcome": {
                 start: {
                     "theory": self.theory[start].outcome,
@@ -134,18 +133,14 @@ def theory_value(solution: Solution, name: str) -> Estimate | None:
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    theory = "no answer" if entry.theory is None else _theory_text(entry.theory)
-    told = []
+    theory = "no answer" if entry.theory is None else str(entry.theory)
+    cells = []
     for mean in (entry.passed, entry.trained):
         deviation = entry.deviation(mean)
-        told += [str(mean), "–" if deviation is None else f"{deviation:+.1f}"]
-    return (entry.start, SYMBOLS[entry.observable], theory, *told)
-
-
-def _theory_text(value: Estimate) -> str:
-    return "0" if value.value == 0 else plus_minus(float(value.value), float(value.error))
+        cells += [str(mean), "–" if deviation is None else f"{deviation:+.1f}"]
+    return (entry.start, SYMBOLS[entry.observable], theory, *cells)
 
 
 def _counts(*several: Runs) -> str:
-    told = [", ".join(f"{count} {name}" for name, count in runs.outcomes.items()) for runs in several]
-    return f"message passing {told[0]}, training {told[1]}"
+    counts = [", ".join(f"{count} {name}" for name, count in runs.outcomes.items()) for runs in several]
+    return f"message passing {counts[0]}, training {counts[1]}"

@@ -64,8 +64,8 @@ def _draw_entry(axis: Any, entry: Any, place: int, colour: str, relative: bool) 
         axis.fill_between(ends, value - error, value + error, color=colour, alpha=0.25, lw=0)
         axis.plot(ends, [value, value], color=colour, lw=1.5)
     for mean, shift, marker in ((entry.passed, -0.15, "s"), (entry.trained, 0.15, "o")):
-        if mean.mean is not None:
-            value, error = unit * (mean.mean - zero), unit * (mean.sem or 0.0)
+        if np.isfinite(mean.value):
+            value, error = unit * (mean.value - zero), unit * (mean.error if np.isfinite(mean.error) else 0.0)
             axis.errorbar(place + shift, value, error, fmt=marker, color=colour, ms=5, capsize=4, mfc="white")
 
 

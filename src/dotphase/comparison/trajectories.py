@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..estimate import Estimate, over_seeds
 from ..finite.gamp import Gamp
 from ..finite.instance import Instance
 from ..finite.objective import Objective
 from ..finite.overlaps import overlaps as finite_overlaps
 from ..finite.sampling import sample
-from ..finite.statistics import Mean, over_seeds
 from ..finite.training import as_seeds
 from ..gaussian import Rule
 from ..scenario import Scenario
@@ -104,15 +104,15 @@ class Trajectories:
     passed: np.ndarray
 
     @property
-    def mean(self) -> Mean:
+    def mean(self) -> Estimate:
         return over_seeds(list(self.passed))
 
     @property
     def deviations(self) -> np.ndarray:
         """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither moves."""
         mean = self.mean
-        gap = mean.mean - self.theory
-        return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.sem, 1e-300), 0.0)
+        gap = mean.value - self.theory
+        return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.error, 1e-300), 0.0)
 
 
 def follow(

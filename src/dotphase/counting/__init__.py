@@ -9,7 +9,7 @@ Run it from the command line (`dotphase counting --help`) or from here:
 
 from dotphase.counting.data import CountingTask, count_letters, make_data, read_sentence, spell
 from dotphase.counting.epochs import Recipe
-from dotphase.counting.metrics import Estimate, Scores, measure, over_seeds, separation
+from dotphase.counting.metrics import Scores, mean_scores, measure, separation
 from dotphase.counting.runs import Experiment, Run, RunError, Surgery, load
 from dotphase.counting.surgery import Recovery, operate, perform, what_stayed
 from dotphase.counting.training import all_data, train, train_from
@@ -26,7 +26,6 @@ from dotphase.counting.transformer import (
 __all__ = [
     "MECHANISMS",
     "CountingTask",
-    "Estimate",
     "Experiment",
     "Mechanism",
     "Recipe",
@@ -44,9 +43,9 @@ __all__ = [
     "load",
     "logits",
     "make_data",
+    "mean_scores",
     "measure",
     "operate",
-    "over_seeds",
     "perform",
     "read_sentence",
     "separation",

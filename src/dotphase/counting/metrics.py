@@ -20,20 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dotphase.counting.transformer import Mechanism, Weights, attention
+from dotphase.estimate import Estimate, over_seeds
 
 BLOCKS = 20
 ROUNDING = np.finfo(np.float32).eps ** 2  # a relative variance below this is rounding of the attention
 DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
-
-
-class Estimate(NamedTuple):
-    """A value and its standard error, nan where a single seed gives none."""
-
-    value: float
-    error: float
-
-    def __str__(self):
-        return f"{self.value:.4f}" + (f" ± {self.error:.4f}" if np.isfinite(self.error) else "")
 
 
 class Scores(NamedTuple):
@@ -47,8 +38,8 @@ class Scores(NamedTuple):
     @property
     def verdict(self) -> str:
         """The side that explains more of the attention, or "undecided" within three standard errors."""
-        difference, error = self.share_difference
-        if abs(difference) <= DECIDED * error:
+        difference = self.share_difference
+        if abs(difference) <= DECIDED * difference.error:
             return "undecided"
         return "positional" if difference > 0 else "semantic"
 
@@ -80,12 +71,11 @@ def require_enough(sequences: int) -> None:
         raise ValueError(f"need at least {2 * BLOCKS} validation sequences for an error bar, got {sequences}")
 
 
-def over_seeds(scores: Sequence[Scores]) -> Scores:
+def mean_scores(scores: Sequence[Scores]) -> Scores:
     """Mean over independently trained and measured seeds, with its standard error s/√n."""
     if len(scores) == 1:
         return scores[0]
-    columns = (np.array([estimate.value for estimate in column]) for column in zip(*scores, strict=True))
-    return Scores(*(Estimate(float(c.mean()), float(c.std(ddof=1) / len(c) ** 0.5)) for c in columns))
+    return Scores(*(over_seeds([score.value for score in column]) for column in zip(*scores, strict=True)))
 
 
 def separation(a: Estimate, b: Estimate) -> float:

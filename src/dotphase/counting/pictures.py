@@ -110,9 +110,9 @@ def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
     axes.plot([0, 1], [0, 1], color="#AAAAAA", linewidth=1, zorder=0)
     markers = iter("osD^v<>P")
     for label, (colour, scores) in groups.items():
-        across, up = (np.array([getattr(s, name) for s in scores]) for name in ("letter_share", "position_share"))
+        across, up = ([getattr(s, name) for s in scores] for name in ("letter_share", "position_share"))
         axes.errorbar(
-            across[:, 0], up[:, 0], up[:, 1], across[:, 1],
+            across, up, yerr=[e.error for e in up], xerr=[e.error for e in across],
             fmt=next(markers), color=colour, markersize=6, markerfacecolor="none", label=label,
         )  # fmt: skip
     axes.set(xlim=(-0.03, 1.04), ylim=(-0.03, 1.04), aspect="equal")

@@ -60,11 +60,11 @@ class Experiment:
                 f"a batch of {self.recipe.batch} is more than the {self.task.train_samples} training samples"
             )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         return json.loads(json.dumps(asdict(self)))
 
     @classmethod
-    def from_json(cls, config: dict[str, Any]) -> "Experiment":
+    def from_dict(cls, config: dict[str, Any]) -> "Experiment":
         return cls(
             **{
                 **config,
@@ -96,7 +96,7 @@ class Run(NamedTuple):
 def begin(directory: Path, run: Run) -> None:
     """Write the files of a run that has not started yet."""
     directory.mkdir(parents=True, exist_ok=True)
-    config = json.dumps(run.experiment.to_json(), indent=2) + "\n"
+    config = json.dumps(run.experiment.to_dict(), indent=2) + "\n"
     _put(directory / "initial.npz", lambda file: np.savez(file, allow_pickle=False, **_named(run.initial)))
     save_checkpoint(directory, run)
     # Last, so that a directory with a config is always complete.
@@ -114,7 +114,7 @@ def load(directory: str | os.PathLike) -> Run:
     if not (directory / "config.json").is_file():
         raise RunError(f"no counting run in {directory}: there is no config.json")
     try:
-        experiment = Experiment.from_json(json.loads((directory / "config.json").read_text()))
+        experiment = Experiment.from_dict(json.loads((directory / "config.json").read_text()))
         initial = _weights(_read(directory / "initial.npz"))
         return _from_checkpoint(experiment, initial, _read(directory / "checkpoint.npz"))
     except (OSError, KeyError, TypeError, ValueError) as error:
@@ -124,7 +124,7 @@ def load(directory: str | os.PathLike) -> Run:
 def resume(directory: Path, fresh: Run) -> Run:
     """The run in `directory`, provided that it is the same experiment as `fresh` from the same start."""
     found = load(directory)
-    differing = _differences(found.experiment.to_json(), fresh.experiment.to_json())
+    differing = _differences(found.experiment.to_dict(), fresh.experiment.to_dict())
     if differing:
         raise RunError(f"{directory} holds another run ({'; '.join(differing)}): choose another directory")
     if any(not np.array_equal(a, b) for a, b in zip(found.initial, fresh.initial, strict=True)):

@@ -1,15 +1,15 @@
 """What a run came to, in a few numbers with errors: the answer that is printed and drawn."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from dotphase.counting.metrics import Estimate, Scores, measure, over_seeds
+from dotphase.counting.metrics import Scores, mean_scores, measure
 from dotphase.counting.runs import Run
-from dotphase.counting.surgery import Recovery
 from dotphase.counting.training import all_data
 from dotphase.counting.transformer import Weights
+from dotphase.estimate import Estimate, over_seeds
 
 
 class SeedSummary(NamedTuple):
@@ -50,31 +50,9 @@ def summarise(run: Run) -> Summary:
     for s, seed in enumerate(run.experiment.seeds):
         scores = measure(seed_weights(run, s), validation[s], mechanism)
         seeds.append(SeedSummary(seed, *_accuracies(run, s), scores, scores.verdict))
-    accuracy, settled = mean([seed.accuracy for seed in seeds]), mean([seed.settled for seed in seeds])
-    scores = over_seeds([seed.scores for seed in seeds])
+    accuracy, settled = (over_seeds([getattr(seed, name) for seed in seeds]) for name in ("accuracy", "settled"))
+    scores = mean_scores([seed.scores for seed in seeds])
     return Summary(mechanism, run.epochs_done, seeds, accuracy, settled, scores)
-
-
-def mean(values) -> Estimate:
-    """The mean over seeds with its standard error, which is unknown (nan) for a single seed."""
-    values = np.asarray(values, np.float64)
-    error = values.std(ddof=1) / len(values) ** 0.5 if len(values) > 1 else np.nan
-    return Estimate(float(values.mean()), float(error))
-
-
-def as_json(answer: Any) -> Any:
-    """Plain dictionaries and lists of a summary or a list of recoveries; an unknown error becomes null."""
-    if isinstance(answer, Recovery):
-        return {**_fields(answer), "moved_share": answer.moved_share}
-    if isinstance(answer, tuple) and hasattr(answer, "_fields"):
-        return _fields(answer)
-    if isinstance(answer, list | tuple):
-        return [as_json(item) for item in answer]
-    return None if isinstance(answer, float) and not np.isfinite(answer) else answer
-
-
-def _fields(answer):
-    return {name: as_json(value) for name, value in answer._asdict().items()}
 
 
 def _accuracies(run: Run, s: int) -> tuple[float, float]:

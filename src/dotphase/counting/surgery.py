@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +22,7 @@ from dotphase.counting.metrics import Scores, measure
 from dotphase.counting.runs import Experiment, Run, Surgery
 from dotphase.counting.training import NOISE, all_data, single_precision, streams, train_from
 from dotphase.counting.transformer import Mechanism, Weights, attention, fold
+from dotphase.estimate import plain
 
 AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
 
@@ -45,6 +46,9 @@ class Recovery(NamedTuple):
     def moved_share(self) -> float:
         """The distance moved after surgery as a share of the distance travelled in training."""
         return self.distance_moved / self.distance_travelled
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**plain(self._asdict()), "moved_share": plain(self.moved_share)}
 
 
 @partial(jax.jit, static_argnames="mechanism")

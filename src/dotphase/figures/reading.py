@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..finite.statistics import over_seeds
+from ..estimate import over_seeds
 
 if TYPE_CHECKING:
     import xarray
@@ -71,10 +71,9 @@ def seed_mean(values: np.ndarray, control: np.ndarray | None = None) -> tuple[np
     beside = [None] * len(rows) if control is None else np.asarray(control, float).reshape(-1, count).tolist()
     known = [[v if np.isfinite(v) else None for v in row] for row in rows]
     means = [over_seeds(row, each) for row, each in zip(known, beside, strict=True)]
-    number = lambda entry, missing: missing if entry is None else float(entry)
     return (
-        np.array([number(mean.mean, np.nan) for mean in means]).reshape(shape),
-        np.array([number(mean.sem, np.inf) for mean in means]).reshape(shape),
+        np.array([mean.value for mean in means]).reshape(shape),
+        np.array([mean.error for mean in means]).reshape(shape),
     )
 
 

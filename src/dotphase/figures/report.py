@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussian.estimate import plus_minus
+from ..estimate import plus_minus
 from .catalogue import MODULES, figure_named
 from .figure import Claim
 from .reproduce import Record, read_records

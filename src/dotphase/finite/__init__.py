@@ -9,7 +9,6 @@ from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .overlaps import Overlaps, overlaps
 from .sampling import Grams, Sample, sample
 from .starts import Random, start_weights
-from .statistics import Mean, over_seeds
 from .test_error import exact_test_error
 from .training import Run, Runs, Trajectory, train
 
@@ -23,7 +22,6 @@ __all__ = [
     "Grams",
     "Instance",
     "LinearFits",
-    "Mean",
     "Messages",
     "Objective",
     "Optimiser",
@@ -40,7 +38,6 @@ __all__ = [
     "linear_test_error",
     "lowest_curvatures",
     "nearest_image",
-    "over_seeds",
     "overlaps",
     "relaxed_path",
     "sample",

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussian import Estimate, Rule
+from ..estimate import Estimate, over_seeds
+from ..gaussian import Rule
 from ..scenario import Scenario, constant_attention, no_positions
 from .instance import Instance
 from .objective import gram_loss
 from .progress import track
 from .sampling import Grams, Sample, sample
-from .statistics import Mean, over_seeds
 from .test_error import exact_test_error
 from .training import as_seeds
 
@@ -32,15 +32,15 @@ class LinearFits:
     seconds: float
 
     @property
-    def test_error(self) -> Mean:
+    def test_error(self) -> Estimate:
         return over_seeds(self.test_errors)
 
     @property
-    def train_loss(self) -> Mean:
+    def train_loss(self) -> Estimate:
         return over_seeds(self.train_losses)
 
     @property
-    def matrix(self) -> Mean:
+    def matrix(self) -> Estimate:
         return over_seeds(list(self.matrices))
 
     def __str__(self) -> str:
@@ -48,12 +48,12 @@ class LinearFits:
         values = f"  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
         return f"linear positional baseline, {size}\n{values}"
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         names = ("test_error", "train_loss", "matrix")
         return {
             "d": self.dimension,
             "seeds": len(self.matrices),
-            **{name: getattr(self, name).as_json() for name in names},
+            **{name: getattr(self, name).to_dict() for name in names},
             "seconds": self.seconds,
         }
 

@@ -90,10 +90,10 @@ def _compiled(form: Form, everywhere: bool):
     import jax
     import jax.numpy as jnp
 
-    from ..prox.linear import eliminate
-    from ..prox.loss import Problem, pull
-    from ..prox.minimiser import descend
-    from ..prox.search import search
+    from ..inner.linear import eliminate
+    from ..inner.loss import Problem, pull
+    from ..inner.minimiser import descend
+    from ..inner.search import search
 
     def run(target, w, precision, parameters, guesses):
         length, rank, count = w.shape

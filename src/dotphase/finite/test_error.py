@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..gaussian import Estimate, GaussHermite, Rule, Sobol
+from ..estimate import Estimate
+from ..gaussian import GaussHermite, Rule, Sobol
 from ..scenario.attention import Form, entries
 from .instance import Instance
 from .objective import gram_loss

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussian import Estimate
+from ..estimate import Estimate, over_seeds
 from ..scenario import Scenario
 from .instance import Instance
 from .objective import Objective
@@ -19,7 +19,6 @@ from .overlaps import Overlaps, overlaps
 from .progress import track
 from .sampling import sample
 from .starts import Start, name_of, start_weights
-from .statistics import Mean, over_seeds
 from .test_error import exact_test_error
 
 SINGLE_TOLERANCE = 1e-4
@@ -84,31 +83,31 @@ class Runs:
         return dict(Counter(run.outcome for run in self.runs))
 
     @property
-    def test_error(self) -> Mean:
+    def test_error(self) -> Estimate:
         return over_seeds(self.values("test_error"))
 
     @property
-    def train_loss(self) -> Mean:
+    def train_loss(self) -> Estimate:
         return over_seeds(self.values("train_loss"))
 
     @property
-    def gradient_norm(self) -> Mean:
+    def gradient_norm(self) -> Estimate:
         return over_seeds([run.gradient_norm for run in self.runs])
 
     @property
-    def q(self) -> Mean:
+    def q(self) -> Estimate:
         return over_seeds(self.values("q"))
 
     @property
-    def m(self) -> Mean:
+    def m(self) -> Estimate:
         return over_seeds(self.values("m"))
 
     @property
-    def theta(self) -> Mean:
+    def theta(self) -> Estimate:
         return over_seeds(self.values("theta"))
 
     @property
-    def per_token(self) -> dict[str, Mean]:
+    def per_token(self) -> dict[str, Estimate]:
         """q, m, theta as averages of arrays (L,)."""
         sizes = [None if run.overlaps is None else run.overlaps.sizes for run in self.runs]
         return {name: over_seeds([size and size[name] for size in sizes]) for name in ("q", "m", "theta")}
@@ -118,12 +117,12 @@ class Runs:
         `theta`."""
         return [None if run.overlaps is None else _value(run, name) for run in self.runs]
 
-    def adjusted(self, name: str) -> Mean:
+    def adjusted(self, name: str) -> Estimate:
         """The average at a teacher of the expected length: what is left when `teacher_excess` is regressed
         out."""
         return over_seeds(self.values(name), control=[run.teacher_excess for run in self.runs])
 
-    def as_json(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """The averages, the counts of outcomes and the time, as plain data."""
         names = ("test_error", "train_loss", "m", "theta", "q", "gradient_norm")
         return {
@@ -131,8 +130,8 @@ class Runs:
             "start": self.start,
             "method": self.method,
             "seeds": [run.seed for run in self.runs],
-            **{name: getattr(self, name).as_json() for name in names},
-            "per_token": {name: mean.as_json() for name, mean in self.per_token.items()},
+            **{name: getattr(self, name).to_dict() for name in names},
+            "per_token": {name: mean.to_dict() for name, mean in self.per_token.items()},
             "outcome": self.outcomes,
             "reasons": sorted({run.reason for run in self.runs if run.outcome == "diverged"}),
             "seconds": self.seconds,

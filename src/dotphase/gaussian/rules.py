@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from .estimate import Estimate
+from ..estimate import Estimate
 
 
 class Nodes(NamedTuple):

@@ -17,9 +17,9 @@ import jax
 import jax.numpy as jnp
 
 from ..compilation import fenced
-from ..prox.linear import eliminate
-from ..prox.loss import Problem, along_each, mismatch, pull, stacked, tether
-from ..prox.minimiser import Minimum
+from ..inner.linear import eliminate
+from ..inner.loss import Problem, along_each, mismatch, pull, stacked, tether
+from ..inner.minimiser import Minimum
 from ..scenario.attention import Form, entries
 from ..scenario.scenario import Structure
 from .overlaps import Factors

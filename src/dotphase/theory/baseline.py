@@ -14,7 +14,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from ..gaussian import Estimate, GaussHermite, Rule, Sobol
+from ..estimate import Estimate
+from ..gaussian import GaussHermite, Rule, Sobol
 from ..precision import in_double
 from ..scenario.attention import lifted
 from ..scenario.scenario import Scenario

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..gaussian import Estimate, Sobol
+from ..estimate import Estimate
+from ..gaussian import Sobol
 from ..scenario.scenario import Scenario
 from .solution import USABLE, Solution, SolveError
 from .solve import Start, solve

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..gaussian import Estimate, Sobol
+from ..estimate import Estimate
+from ..gaussian import Sobol
 from ..precision import in_double
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..gaussian import Estimate, Sobol
+from ..estimate import Estimate
+from ..gaussian import Sobol
 from ..precision import in_double
 from ..scenario.scenario import ALIASES, Scenario
 from .fixed_points import solve_off_gauge

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..gaussian import Estimate, Rule
+from ..estimate import Estimate, plain
+from ..gaussian import Rule
 from ..scenario.scenario import Scenario
 from .overlaps import Overlaps
 
@@ -90,22 +91,13 @@ class Solution:
             "mechanism": self.mechanism,
             "outcome": self.outcome,
             "reason": self.reason,
-            "residual": _plain(self.residual),
+            "residual": plain(self.residual),
             "evaluations": self.evaluations,
             "nodes": self.nodes,
             "seconds": round(self.seconds, 4),
-            "overlaps": {name: _plain(value) for name, value in self.overlaps._asdict().items()},
-            "overlap_errors": {name: _plain(value) for name, value in self.overlap_errors._asdict().items()},
-            "test_error": {"value": _plain(self.test_error.value), "error": _plain(self.test_error.error)},
-            "train_loss": {"value": _plain(self.train_loss.value), "error": _plain(self.train_loss.error)},
-            "prox_disagreement": _plain(self.prox_disagreement),
+            "overlaps": plain(self.overlaps),
+            "overlap_errors": plain(self.overlap_errors),
+            "test_error": self.test_error.to_dict(),
+            "train_loss": self.train_loss.to_dict(),
+            "prox_disagreement": plain(self.prox_disagreement),
         }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    if np.ndim(value):
-        return _plain(np.asarray(value).tolist())
-    number = float(value)
-    return number if np.isfinite(number) else None

@@ -10,7 +10,8 @@ from functools import lru_cache
 import jax
 import numpy as np
 
-from ..gaussian import Estimate, Rule, Sobol
+from ..estimate import Estimate
+from ..gaussian import Rule, Sobol
 from ..precision import in_double
 from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import Symmetry, symmetries

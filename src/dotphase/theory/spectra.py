@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..compilation import compiled
+from ..inner.linear import eliminate
+from ..inner.loss import loss_derivatives
 from ..precision import in_double
-from ..prox.linear import eliminate
-from ..prox.loss import loss_derivatives
 from ..scenario.scenario import Structure
 from ..scenario.symmetry import Symmetry
 from ..threads import in_parallel

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..gaussian import Estimate, Rule
+from ..estimate import Estimate
+from ..gaussian import Rule
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .spectra import Spectra, spectra

@@ -23,9 +23,9 @@ import jax
 import jax.numpy as jnp
 
 from ..compilation import compiled
-from ..prox.loss import Problem
-from ..prox.minimiser import NEARLY, descend
-from ..prox.search import search
+from ..inner.loss import Problem
+from ..inner.minimiser import NEARLY, descend
+from ..inner.search import search
 from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
 from .averages import Block, averages, with_rivals

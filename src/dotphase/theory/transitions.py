@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..gaussian import Estimate, Sobol
+from ..estimate import Estimate
+from ..gaussian import Sobol
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import spinodal

@@ -82,7 +82,8 @@ class Transitions(Kind):
         return entries
 
     def _locate(self, point: Point, name: str) -> Transition:
-        from ...gaussian import Estimate, Sobol
+        from ...estimate import Estimate
+        from ...gaussian import Sobol
         from ...theory.transitions import SCANNED, Transition, critical
 
         between, scan = self.between, SCANNED

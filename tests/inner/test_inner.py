@@ -5,14 +5,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dotphase.prox
-from dotphase.prox import Problem, eliminate, energy
+import dotphase.inner
+from dotphase.inner import Problem, eliminate, energy
 from dotphase.scenario import Attention, mixture, softmax_attention
 from dotphase.scenario.attention import lifted
 
-descend = jax.jit(dotphase.prox.descend, static_argnums=0)
-search = jax.jit(dotphase.prox.search, static_argnums=(0, 3))
-energy_derivatives = jax.jit(dotphase.prox.energy_derivatives, static_argnums=0)
+descend = jax.jit(dotphase.inner.descend, static_argnums=0)
+search = jax.jit(dotphase.inner.search, static_argnums=(0, 3))
+energy_derivatives = jax.jit(dotphase.inner.energy_derivatives, static_argnums=0)
 
 
 @pytest.fixture(autouse=True)
