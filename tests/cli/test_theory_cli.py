@@ -26,7 +26,7 @@ def test_solve_answers_in_json():
     assert shapes == {"q": (2, 1, 1), "V": (2, 1, 1), "m": (2, 1), "theta": (2, 1, 1)}
     for name in ("test_error", "train_loss"):
         assert 0 < answer[name]["error"] < 0.02 * answer[name]["value"]
-    assert {"residual", "evaluations", "seconds", "prox_disagreement"} <= set(answer)
+    assert {"residual", "evaluations", "seconds", "several_minima"} <= set(answer)
     assert answer["stability"]["verdict"] != "unknown"
     assert 0 < answer["stability"]["replicon"]["value"] < 1
     assert answer["stability"]["replicon"]["error"] > 0

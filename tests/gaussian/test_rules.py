@@ -35,9 +35,9 @@ def test_sobol_covers_the_truth_and_its_errors_are_standard_errors(dimension):
     exact = np.exp(0.5) * norm.sf(0.3 - 1 / np.sqrt(dimension))
     found = [average(Sobol(2**12, seed=seed), jumping, dimension) for seed in range(40)]
     deviations = np.array([each.deviation(exact) for each in found])
-    # With 8 replicates these follow Student's t of 7 degrees of freedom, of variance 7/5.
-    assert abs(deviations.mean()) < 4 * np.sqrt(7 / 5 / 40)
-    assert 0.6 < deviations.std() / np.sqrt(7 / 5) < 1.5
+    # The error is such that these have variance one, though 8 replicates do not know their own scatter well.
+    assert abs(deviations.mean()) < 4 / np.sqrt(40)
+    assert 0.6 < deviations.std() < 1.5
 
 
 def test_sobol_is_reproducible_and_seeds_differ():
@@ -51,7 +51,7 @@ def test_refined_rules_are_finer():
     assert GaussHermite(10).refined().order == 15
 
 
-@pytest.mark.parametrize("bad", [lambda: Sobol(2**8, replicates=1), lambda: Sobol(4), lambda: GaussHermite(2)])
+@pytest.mark.parametrize("bad", [lambda: Sobol(2**8, replicates=3), lambda: Sobol(4), lambda: GaussHermite(2)])
 def test_bad_rules_are_refused(bad):
     with pytest.raises(ValueError, match="at least"):
         bad()

@@ -6,9 +6,9 @@ from scipy.optimize import brentq
 
 import dotphase.theory.state_evolution as equations
 from dotphase.gaussian import GaussHermite
+from dotphase.overlaps.coordinates import FLOOR
 from dotphase.scenario import Attention, Scenario, Tokens, constant_attention, isotropic, no_positions, paper
 from dotphase.theory import linear_baseline, solve
-from dotphase.theory.overlaps import FLOOR
 
 
 def identity(h):

@@ -6,12 +6,12 @@ import pytest
 
 from dotphase.compilation import OPTIONS, known_options
 from dotphase.gaussian import Sobol
+from dotphase.overlaps import to_coordinates
+from dotphase.overlaps.factorisation import cholesky, inverse, inverted
 from dotphase.precision import in_double
 from dotphase.scenario import Attention, Positions, Scenario, isotropic, mixture, paper, softmax_attention
 from dotphase.scenario.symmetry import symmetries
-from dotphase.theory.evaluator import RIVALS, Evaluator
-from dotphase.theory.overlaps import to_coordinates
-from dotphase.theory.small import cholesky, inverse, inverted
+from dotphase.theory.evaluator import RIVALS, evaluator_of
 from dotphase.theory.starts import start
 from dotphase.theory.state_evolution import compiled_evaluate
 
@@ -38,29 +38,27 @@ def test_slopes_of_the_averages_are_their_differences(name):
     scenario = SCENARIOS[name]
     rule = Sobol(2**10, seed=1)
     group = symmetries(scenario)
-    evaluator = Evaluator(scenario, rule, group, group[:1])
+    evaluator = evaluator_of(scenario, rule, group, group[:1])
     rng = np.random.default_rng(0)
     begin = start(scenario, "semantic")
     x = np.asarray(to_coordinates(begin._replace(V=30 * begin.V), scenario.law.rho))  # a loose prox has several minima
     x = x + 0.1 * rng.normal(size=x.shape)
-    evaluator.search(x)
-    evaluator(x)  # minima to the last digit
-    assert evaluator.several > 0.01  # so that rivals take part
-    block, (z, rival_of) = evaluator.ensemble.blocks[0], evaluator.minima[0]
+    known = evaluator(x, evaluator.search(x)).minima  # to the last digit
+    assert known.several > 0.01  # so that rivals take part
+    block, minima = evaluator.ensemble.blocks[0], known.blocks[0]
     directions = rng.normal(size=(3, len(x)))
 
-    def rows(at):
+    def evaluated(at):
         run = compiled_evaluate(scenario.structure)
-        out = run(evaluator.values, at, directions, block, rule.pool, z, rival_of, 10 * evaluator.blur)
-        return np.asarray(out.rows)[:-1]
+        return run(evaluator.values, at, directions, block, minima, 10 * known.blur)
 
-    slopes, step = rows(x)[len(rule.pool) :], 1e-6
-    pooled = lambda at: rule.pool @ rows(at)[: len(rule.pool)]
+    slopes, step = np.asarray(evaluated(x).slopes), 1e-6
+    pooled = lambda at: rule.pool @ np.asarray(evaluated(at).moments)
     for direction, slope in zip(directions, slopes, strict=True):
         difference = lambda h, d=direction: (pooled(x + h * d) - pooled(x - h * d)) / (2 * h)
         precise = (4 * difference(step) - difference(2 * step)) / 3  # the error of fourth order in h
         assert np.abs(slope - precise).max() < 1e-6 * np.abs(precise).max()
-        assert len(z[0, 0]) == block.xi.shape[-1] + RIVALS
+        assert len(minima.z[0, 0]) == block.xi.shape[-1] + RIVALS
 
 
 @in_double

@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
+from dotphase.estimate import Estimate
 from dotphase.gaussian import Sobol
+from dotphase.overlaps import to_coordinates
+from dotphase.overlaps.symmetric import stabiliser
 from dotphase.precision import in_double
 from dotphase.scenario import Positions, Scenario, Tokens, mixture, paper, softmax_attention
 from dotphase.scenario.symmetry import symmetries
 from dotphase.theory import Overlaps, SolveError, solve, solve_many
-from dotphase.theory.evaluator import Evaluator
-from dotphase.theory.nodes import stabiliser
-from dotphase.theory.overlaps import to_coordinates
+from dotphase.theory.evaluator import evaluator_of
 from dotphase.theory.starts import start
-from dotphase.theory.state_evolution import compiled_evaluate, compiled_input, compiled_search
+from dotphase.theory.state_evolution import compiled_evaluate, compiled_input, compiled_lowest
 
 # Computed independently with 2^15 symmetrised points, to the digits shown: ε_g and ε_t at ω = 0.3.
 INDEPENDENT = {
@@ -41,11 +42,12 @@ def test_error_bars_match_the_scatter_over_independent_scrambles(branch):
     of = {
         "test_error": lambda s: s.test_error,
         "train_loss": lambda s: s.train_loss,
-        "q": lambda s: (s.overlaps.q[0, 0, 0], s.overlap_errors.q[0, 0, 0]),
-        "V": lambda s: (s.overlaps.V[0, 0, 0], s.overlap_errors.V[0, 0, 0]),
+        "q": lambda s: Estimate(s.overlaps.q[0, 0, 0], s.overlap_errors.q[0, 0, 0]),
+        "V": lambda s: Estimate(s.overlaps.V[0, 0, 0], s.overlap_errors.V[0, 0, 0]),
     }
     for name, pick in of.items():
-        values, errors = np.array([pick(solution) for solution in found]).T
+        estimates = [pick(solution) for solution in found]
+        values, errors = np.array(estimates), np.array([estimate.error for estimate in estimates])
         scatter, reported = values.std(ddof=1), np.sqrt((errors**2).mean())
         assert 1 / 1.5 < reported / scatter < 1.5, name
 
@@ -71,12 +73,10 @@ def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch):
     @in_double
     def compare():
         x = np.asarray(to_coordinates(overlaps, scenario.law.rho))
-        part = Evaluator(scenario, Sobol(2**13), group, stabiliser(group, overlaps))
-        whole = Evaluator(scenario, Sobol(2**13), group, group[:1])
-        part.search(x)
-        whole.search(x)
-        whole.blur = part.blur
-        return part.basis, part(x), whole.basis, whole(x)
+        part = evaluator_of(scenario, Sobol(2**13), group, stabiliser(group, overlaps))
+        whole = evaluator_of(scenario, Sobol(2**13), group, group[:1])
+        minima, all_minima = part.search(x), whole.search(x)
+        return part.basis, part(x, minima), whole.basis, whole(x, all_minima._replace(blur=minima.blur))
 
     basis, part, all_basis, whole = compare()
     assert len(part.change) == 3
@@ -101,7 +101,7 @@ def _kernels(structure):
     from dotphase.theory.evaluator import RIVALS
 
     return (
-        compiled_search(structure, RIVALS),
+        compiled_lowest(structure, RIVALS),
         compiled_evaluate(structure),
         compiled_input(structure),
     )

@@ -26,7 +26,7 @@ def replicon_by_definition(at) -> float:
     """Rank one, equal tokens: Δ_1 = Δ_2 by symmetry, and the map multiplies it by α γ² R² E[Σ_kl J_kl²]."""
     scenario, evaluator = at.solution.scenario, at.evaluator
     gamma, total = scenario.law.mean_gamma[0], 0.0
-    for block, (z, _) in zip(evaluator.ensemble.blocks, evaluator.minima, strict=True):
+    for block, (z, _) in zip(evaluator.ensemble.blocks, at.point.minima.blocks, strict=True):
         f, _, problem = fields(evaluator.structure, evaluator.values, at.point.x, block)
         _, _, H = loss_derivatives(evaluator.structure.student, problem, np.asarray(z)[..., : block.xi.shape[-1]])
         V = np.diag(1 / np.asarray(f.precision)[:, 0, 0])
@@ -44,7 +44,7 @@ def test_replicon_is_its_definition(positional):
     radius = replicon(at)
     assert radius.value == pytest.approx(float(replicon_by_definition(at)), rel=1e-6)
     assert radius.error > 0
-    assert 0 < at.evaluator.several < 0.1
+    assert 0 < at.point.minima.several < 0.1
 
 
 def test_replicon_error_covers_the_scatter_over_scrambles():
@@ -71,7 +71,7 @@ def test_all_directions_on_a_fundamental_domain_are_those_of_the_whole_orbit(pos
     reduced = linearise(positional, RULE)
     full = linearise(positional, RULE, every_direction=True)
     whole = full.evaluator.basis.T @ (full.point.slope + np.eye(8)) @ full.evaluator.basis
-    assert full.evaluator.blur == pytest.approx(reduced.evaluator.blur, rel=1e-9)
+    assert full.point.minima.blur == pytest.approx(reduced.point.minima.blur, rel=1e-9)
     np.testing.assert_allclose(spectra(reduced).jacobian, whole, atol=1e-3 * np.abs(whole).max())
     assert np.abs(whole[-2:, -2:]).max() > 0.1  # along θ, which the branch's own coordinates do not have
 
@@ -83,7 +83,7 @@ def test_a_small_theta_grows_by_the_eigenvalue(positional):
     nudge = np.zeros_like(at.point.x)
     nudge[-2:] = 1e-4  # both tokens alike
     _iterate = in_double(at.evaluator)
-    moved = at.evaluator.basis.T @ _iterate(at.point.x + nudge).change + nudge
+    moved = at.evaluator.basis.T @ _iterate(at.point.x + nudge, at.point.minima).change + nudge
     assert moved[-2:] / 1e-4 == pytest.approx([value.real] * 2, rel=1e-3)
     assert abs(value.imag) < 1e-9
 

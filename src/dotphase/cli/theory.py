@@ -144,7 +144,7 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
         "m": lambda s: _overlap(s.overlaps.m),
         "θ": lambda s: _overlap(s.overlaps.theta),
         "V": lambda s: _overlap(s.overlaps.V),
-        "several minima": lambda s: f"{s.prox_disagreement:.2%} of samples",
+        "several minima": lambda s: f"{s.several_minima:.2%} of samples",
         "residual": lambda s: f"{s.residual:.1e}",
     }
     table = Table("", *(s.branch for s in found), title="fixed points, values ± standard errors")

@@ -17,7 +17,7 @@ from ..finite.training import as_seeds
 from ..gaussian import Rule
 from ..scenario import Scenario
 from ..theory.iteration import iterate
-from ..theory.overlaps import Overlaps
+from ..overlaps import Overlaps
 
 
 @dataclass(frozen=True)

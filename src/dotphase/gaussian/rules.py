@@ -56,8 +56,8 @@ class Sobol:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.replicates < 2:
-            raise ValueError(f"replicates: at least 2 are needed for an error bar, got {self.replicates}")
+        if self.replicates < 4:
+            raise ValueError(f"replicates: at least 4 are needed for an error bar, got {self.replicates}")
         if self.count < 4 * self.replicates:
             raise ValueError(f"count: at least {4 * self.replicates} nodes are needed, got {self.count}")
 
@@ -72,8 +72,12 @@ class Sobol:
         return np.full(self.replicates, 1 / self.replicates)
 
     def error(self, deviations: np.ndarray) -> np.ndarray:
-        """√(Σ_r δ_r² / (R (R − 1))): the standard error of the mean over scrambles."""
-        return np.sqrt((np.asarray(deviations) ** 2).sum(0) / (self.replicates * (self.replicates - 1)))
+        """√(Σ_r δ_r² / (R (R − 3))): the standard error of the mean over R scrambles.
+
+        With R − 1 instead of R − 3 a deviation in units of the error would follow Student's t, of variance
+        (R − 1)/(R − 3), since few scrambles do not know their own scatter well. With R − 3 that variance is one.
+        """
+        return np.sqrt((np.asarray(deviations) ** 2).sum(0) / (self.replicates * (self.replicates - 3)))
 
     def estimate(self, values: np.ndarray) -> Estimate:
         mean = np.asarray(values).mean(0)

@@ -74,6 +74,12 @@ def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax
     return _derivatives(lambda fields: sample_loss(student, problem, fields), z)
 
 
+def energy_and_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
+    """E, (N,), and ∇E, (L, r_s, N)."""
+    value, gradient = _value_and_gradient(lambda fields: energy(student, problem, fields), [list(row) for row in z])
+    return value, stacked(gradient)
+
+
 def _value_and_gradient(function, fields):
     value, back = jax.vjp(function, fields)
     return value, back(jnp.ones_like(value))[0]

@@ -1,7 +1,7 @@
 """The theory as d → ∞: state evolution, its fixed points, and what they predict."""
 
+from ..overlaps import Overlaps
 from .baseline import Baseline, linear_baseline
-from .overlaps import Overlaps
 from .solution import OUTCOMES, Solution, SolveError
 from .solve import solve, solve_many
 

@@ -1,7 +1,7 @@
 """The averages of the output half-step over one block of nodes, and how they change with the overlaps.
 
-The attentions are differentiated automatically, once for all directions; the rest is written out. At the prox ∇E = 0,
-so with s = z* − w, along a direction of coordinate space that moves w, u and V⁻¹,
+The attentions are differentiated automatically, once for all directions; the rest is written out. At a minimum
+∇E = 0, so with s = z* − w, along a direction of coordinate space that moves w, u and V⁻¹,
 
     dz = (∇²E)⁻¹ (V⁻¹dw − dV⁻¹ s + B du),    dg = dV⁻¹ s + V⁻¹(dz − dw),    B = −∂²ℓ/∂z∂u,
     dE = ½ sᵀ dV⁻¹ s − g·dw + ∂ℓ/∂u·du,      dℓ = −g·dz + ∂ℓ/∂u·du.
@@ -20,22 +20,52 @@ from ..compilation import fenced
 from ..inner.linear import eliminate
 from ..inner.loss import Problem, along_each, mismatch, pull, stacked, tether
 from ..inner.minimiser import Minimum
+from ..overlaps import Factors, Moments
+from ..overlaps.factorisation import transposed
 from ..scenario.attention import Form, entries
 from ..scenario.scenario import Structure
-from .overlaps import Factors
-from .small import transposed
 
 
 class Block(NamedTuple):
-    """Nodes that are worked on together: `xi` (L, r_s, N), `eta` (L, r_t, N), `weights` (replicates, N/replicates)."""
+    """Nodes that are worked on together.
+
+    - `xi`: (L, r_s, N);  `eta`: (L, r_t, N).
+    - `weights`: of the nodes in their replicate, (replicates, N/replicates);  `pool`: the share of each replicate in
+      the pooled value, (replicates,).
+    """
 
     xi: Any
     eta: Any
     weights: Any
+    pool: Any
+
+    @property
+    def pooled(self) -> Any:
+        """The weight of every node in the pooled value, (N,)."""
+        return (self.pool[:, None] * self.weights).reshape(-1)
 
 
-class Prox(NamedTuple):
-    """The prox at N nodes, rivals included, and what tells how it moves.
+class Fields(NamedTuple):
+    """The nodes of a block as samples: `factors` of the overlaps, teacher's fields `u`, (L, r_t, N), `problem`."""
+
+    factors: Factors
+    u: Any
+    problem: Problem
+
+
+class BlockMinima(NamedTuple):
+    """Where the inner minima of a block's nodes are.
+
+    - `z`: at every node and, behind them, second minima of some of them, the rivals, (L, r_s, N + rivals).
+    - `rival_of`: the nodes the rivals belong to, (rivals,).
+    """
+
+    z: Any
+    rival_of: Any
+
+
+class AtMinimum(NamedTuple):
+    """The inner minimum z* of N nodes, rivals included, and what tells how it moves.
 
     - `shift`: s, and `g`: V⁻¹ s, (L, r_s, N);  `loss`: ℓ(u, z*), `energy`: E(z*), (N,).
     - `inverse`: (∇²E)⁻¹, (D, D, N);  `along_u`: ∂ℓ/∂u, (T, N);  `mixed`: B, (T, D, N).
@@ -74,52 +104,56 @@ def with_rivals(problem: Problem, rival_of) -> Problem:
 
 
 def averages(
-    structure: Structure, values, f: Factors, moves: Factors, u, problem: Problem, found: Minimum, block: Block, pool,
-    rival_of, blur,
-) -> tuple[Any, Any]:  # fmt: skip
-    """Moments per replicate, (replicates, F), and their pooled derivatives along directions, (K, F).
-
-    Moments are E[g gᵀ], E[g ξᵀ], E[g], E[g ηᵀ], E[ℓ(u, z*)], the energy E[E(z*)] and ε_g, flattened.
+    structure: Structure, teacher: dict, at: Fields, moves: Factors, found: Minimum, block: Block, rival_of, blur
+) -> tuple[Any, Any]:
+    """Flattened `Moments` per replicate, (replicates, F), and their pooled derivatives along directions, (K, F).
 
     **Arguments**
 
-    - `f`: the factors; `moves`: their derivatives along K directions of coordinate space, on a leading axis.
-    - `u`: the teacher's fields, and `problem` the inner problem, of every node of the block.
-    - `found`: near the prox of every node and, behind them, of its rivals: one more Newton step is taken.
+    - `teacher`: its numbers;  `at`: the samples.
+    - `moves`: derivatives of the factors along K directions of coordinate space, on a leading axis.
+    - `found`: near the minimum of every node and, behind them, of its rivals: one more Newton step is taken.
     - `rival_of`: the nodes that rivals belong to; `blur`: the energy over which a rival takes over.
     """
-    lone, (replicates, per) = u.shape[-1], block.weights.shape
-    at, test = _at_prox(structure, values, u, problem, found, rival_of)
+    lone, (replicates, per) = at.u.shape[-1], block.weights.shape
+    here, test = _at_minimum(structure, teacher, at, found, rival_of)
     xi, eta = _repeated(block.xi, rival_of), _repeated(block.eta, rival_of)
-    features = _features(at.g, xi, eta, at.loss, at.energy)
+    test_error = 2 / structure.length * test.loss
+    features = _features(here, xi, eta, _repeated(test_error, rival_of))
 
     # A rival of energy E' has the share h(gap/blur) of its node's weight, gap = E' − E.
-    gap = at.energy[lone:] - at.energy[rival_of]
+    gap = here.energy[lone:] - here.energy[rival_of]
     share, share_slope = jax.jvp(rival_share, (gap / blur,), (jnp.ones_like(gap) / blur,))
     weights = block.weights.reshape(-1)
     exchanged = features[:, lone:] - features[:, rival_of]
     belongs = (rival_of // per)[:, None] == jnp.arange(replicates)[None]
-    per_replicate = lambda each: (each * weights).reshape(*each.shape[:-1], replicates, per).sum(-1)
-    moments = per_replicate(features[:, :lone]) + (share * weights[rival_of] * exchanged) @ belongs
-    moments = jnp.concatenate([moments, per_replicate(2 * test.loss / structure.length)[None]]).T
+    per_replicate = (features[:, :lone] * weights).reshape(-1, replicates, per).sum(-1)
+    moments = per_replicate + (share * weights[rival_of] * exchanged) @ belongs
 
-    moved = _moved(f, moves, at, xi, eta)
-    pooled = (pool[:, None] * block.weights).reshape(-1)
-    taken = share * pooled[rival_of]
-    weighing = jnp.concatenate([pooled.at[rival_of].add(-taken), taken])
+    moved = _moved(at.factors, moves, here, xi, eta)
+    taken = share * block.pooled[rival_of]
+    weighing = jnp.concatenate([block.pooled.at[rival_of].add(-taken), taken])
     mean = lambda right: jnp.einsum("klan,lbn->klab", weighing * moved.g, right)
-    gg = mean(at.g)
-    parts = [gg + transposed(gg), mean(xi), (weighing * moved.g).sum(-1), mean(eta)]
-    parts += [(weighing * moved.loss).sum(-1), (weighing * moved.energy).sum(-1)]
-    slopes = jnp.concatenate([part.reshape(len(gg), -1) for part in parts], axis=1)
-    gap_slope = moved.energy[:, lone:] - moved.energy[:, rival_of]
-    slopes = slopes + (gap_slope * share_slope * pooled[rival_of]) @ exchanged.T
+    gg, total = mean(here.g), lambda each: (weighing * each).sum(-1)
     of_test = (test.along_w * _flat(moved.w)[..., :lone]).sum(1) + (test.along_u * moved.u[..., :lone]).sum(1)
-    return moments, jnp.concatenate([slopes, (2 / structure.length * of_test @ pooled)[:, None]], axis=1)
+    slopes = Moments(
+        gg=gg + transposed(gg),
+        g_xi=mean(xi),
+        g=total(moved.g),
+        g_eta=mean(eta),
+        loss=total(moved.loss),
+        energy=total(moved.energy),
+        test_error=2 / structure.length * of_test @ block.pooled,
+    ).flat()
+    gap_slope = moved.energy[:, lone:] - moved.energy[:, rival_of]
+    return moments.T, slopes + (gap_slope * share_slope * block.pooled[rival_of]) @ exchanged.T
 
 
-def _at_prox(structure: Structure, values, u, problem: Problem, found: Minimum, rival_of) -> tuple[Prox, TestLoss]:
+def _at_minimum(
+    structure: Structure, teacher: dict, at: Fields, found: Minimum, rival_of
+) -> tuple[AtMinimum, TestLoss]:
     """What is found, one more Newton step taken, and the test loss at every node."""
+    problem, u = at.problem, at.u
     both, size = with_rivals(problem, rival_of), len(found.hessian)
 
     def work(found: Minimum, u):
@@ -127,7 +161,7 @@ def _at_prox(structure: Structure, values, u, problem: Problem, found: Minimum, 
         inverse, _ = eliminate(found.hessian, unit)
         gradient = found.gradient.reshape(size, -1)
         step = (inverse * gradient).sum(1)
-        turned = _target_slopes(structure, values["teacher"], u)
+        turned = _target_slopes(structure, teacher, u)
         _, _, along_u, mixed = _loss_slopes(structure, both, found.z, _repeated(turned, rival_of))
         test = TestLoss(*_loss_slopes(structure, problem, problem.centre, turned)[:3])
         energy = found.energy - 0.5 * (gradient * step).sum(0)
@@ -135,10 +169,10 @@ def _at_prox(structure: Structure, values, u, problem: Problem, found: Minimum, 
 
     # With two fields, what is worked out twice costs less than keeping it.
     z, energy, inverse, along_u, mixed, test = work(found, u) if size <= 2 else fenced(work, found, u)
-    return Prox(z - both.centre, pull(both, z), energy - tether(both, z), energy, inverse, along_u, mixed), test
+    return AtMinimum(z - both.centre, pull(both, z), energy - tether(both, z), energy, inverse, along_u, mixed), test
 
 
-def _moved(f: Factors, moves: Factors, at: Prox, xi, eta) -> Moved:
+def _moved(f: Factors, moves: Factors, at: AtMinimum, xi, eta) -> Moved:
     """How fields, prox and losses change: the formulas above."""
     applied = lambda matrix, fields: (matrix[..., None] * fields[..., None, :, :]).sum(-2)
     dw = moves.m[..., None] + applied(moves.C, xi)
@@ -168,12 +202,11 @@ def rival_share(height):
     return 1 - (jax.scipy.special.ndtr(bounded) + 0.5 * bounded * normal)
 
 
-def _features(g, xi, eta, loss, energy):
-    """g gᵀ, g ξᵀ, g, g ηᵀ per token, the loss and the energy, flattened to (F − 1, N)."""
-    outer = lambda left, right: (left[:, :, None] * right[:, None]).reshape(-1, left.shape[-1])
-    return jnp.concatenate(
-        [outer(g, g), outer(g, xi), g.reshape(-1, g.shape[-1]), outer(g, eta), loss[None], energy[None]]
-    )
+def _features(here: AtMinimum, xi, eta, test_error):
+    """What the moments are averages of, sample by sample: (F, N), in their layout."""
+    outer = lambda left, right: left[:, :, None] * right[:, None]
+    g = here.g
+    return Moments(outer(g, g), outer(g, xi), g, outer(g, eta), here.loss, here.energy, test_error).over_samples()
 
 
 def _target_slopes(structure: Structure, parameters, u):

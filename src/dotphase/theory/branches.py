@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 
 from ..gaussian import Rule, Sobol
+from ..overlaps import Overlaps
 from ..scenario.scenario import ALIASES, Scenario
 from ..scenario.symmetry import apply, symmetries
-from .overlaps import Overlaps
 from .roots import SCANNED, Transition, over_node_sets, scan_points
 from .solution import USABLE, Solution
 from .solve import Start, solve

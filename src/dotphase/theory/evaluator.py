@@ -1,54 +1,74 @@
-"""The state-evolution map of one scenario on one set of nodes, with the prox of every node remembered.
+"""The state-evolution map of one scenario on one set of nodes.
 
-The nodes are fixed, so the map is a smooth deterministic function of the coordinates, and the minima found at the last
-point are excellent starts at the next one.
+The nodes are fixed, so with their inner minima in hand the map is a smooth deterministic function of the coordinates,
+and the minima found at one point are excellent starts at the next one. The evaluator holds no state: minima are handed
+in, and come back with every point, followed to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from ..compilation import on_device
 from ..gaussian import Rule, Sobol
-from ..scenario.scenario import Scenario
-from ..scenario.symmetry import Symmetry
+from ..inner import InnerMinimum, Lowest, Reached
+from ..overlaps import distance, from_coordinates
+from ..overlaps.symmetric import Group
+from ..scenario.scenario import Scenario, Structure
 from ..threads import at_once
+from .averages import BlockMinima
 from .gauge import generators, tangents
-from .nodes import BLOCK, ensemble
-from .overlaps import distance, from_coordinates
+from .nodes import BLOCK, Ensemble, ensemble
 from .state_evolution import (
+    Image,
     compiled_centres,
     compiled_evaluate,
     compiled_input,
-    compiled_search,
+    compiled_lowest,
+    compiled_reached,
 )
 
 RIVALS = BLOCK // 8
 _compiled: set = set()  # what this process has compiled already
-BLUR = 0.1  # of the median gap between a minimum and its rival
+BLUR = 0.1  # of the median gap between a minimum and its rival, on `BLUR_NODES` nodes;
+BLUR_NODES = 2**13  # on more of them less, so that its bias falls as one over their number (see `averages.rival_share`)
+NO_BLUR = 1e-30
+
+
+class NodeMinima(NamedTuple):
+    """The inner minima of all nodes, block by block.
+
+    - `blur`: the energy over which a rival takes over.
+    - `several`: the share of nodes with more than one minimum, as far as a search has told.
+    - `unsettled`: the share of nodes whose last descent did not come to rest.
+    """
+
+    blocks: list[BlockMinima]
+    blur: float = NO_BLUR
+    several: float = 0.0
+    unsettled: float = 0.0
 
 
 class Point(NamedTuple):
-    """The map at coordinates x.
+    """The map at coordinates x, with the inner minima there.
 
     - `change`: F(x) = map(x) − x in the invariant coordinates, (n,);  `slope`: ∂F/∂x, (n, n).
-    - `observables`: ε_g, ε_t;  `observable_slope`: their derivatives, (n, 2).
+    - `observables`: ε_g, ε_t, (2,);  `observable_slope`: their derivatives, (n, 2).
     - `residual`: the undamped residual, in units of the overlaps, without its part along the gauge orbit.
     - `gauge`: orthonormal directions of that orbit, (k, n); `change` has no component along them.
-    - `scatter`: F and the observables of each replicate minus the pooled ones, (replicates, n + 2).
-    - `loss_scatter`: how the training loss of each replicate's own fixed point differs from the pooled one,
-      (replicates,). The training loss is the stationary value of the free energy, so to first order it moves only with
-      the average α E[E(z*)] itself and not with the overlaps.
-    - `moments`: the pooled moments.
+    - `scatter`, `observable_scatter`: F and the observables of each replicate minus the pooled ones, (replicates, n)
+      and (replicates, 2);  `energy_scatter`: the same of α E[E(z*)], (replicates,).
+    - `moments`: the pooled moments, flattened.
     """
 
     x: np.ndarray
+    minima: NodeMinima
     change: np.ndarray
     slope: np.ndarray
     observables: np.ndarray
@@ -56,30 +76,33 @@ class Point(NamedTuple):
     residual: float
     gauge: np.ndarray
     scatter: np.ndarray
-    loss_scatter: np.ndarray
+    observable_scatter: np.ndarray
+    energy_scatter: np.ndarray
     moments: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
 class Evaluator:
-    """Evaluates the map in the coordinates that `stabiliser`, a subgroup of the symmetries `group`, leaves alone."""
+    """The map in the coordinates that the symmetries of `ensemble` leave alone.
 
-    def __init__(self, scenario: Scenario, rule: Rule, group: tuple[Symmetry, ...], stabiliser: tuple[Symmetry, ...]):
-        self.structure = scenario.structure
-        self.rule = rule
-        self.rho = scenario.law.rho
-        self.turns = generators(scenario)
-        self.ensemble = ensemble(rule, group, stabiliser, self.structure.shape)
-        self.basis = self.ensemble.basis
-        # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
-        missing = -len(self.basis) % 3
-        directions = np.vstack([self.basis, np.zeros((missing, self.basis.shape[1]))])
-        given = (scenario.values, np.asarray(scenario.student.spread), directions, rule.pool)
-        self.values, self.spread, self.directions, self.pool = on_device(given)
-        self.minima: list | None = None
-        self.blur = 1e-30
-        self.several = 0.0
-        self.unsettled = 0.0
-        self.evaluations = 0
+    - `rule`, `ensemble`: the nodes;  `minimum`: which inner minimum is meant.
+    - `values`: the scenario's numbers;  `directions`: the basis of the invariant coordinates, and a few more.
+    - `rho`: ρ_l;  `turns`: generators of the gauge.
+    """
+
+    structure: Structure
+    minimum: InnerMinimum
+    rule: Rule
+    ensemble: Ensemble
+    values: Any
+    spread: Any
+    directions: Any
+    rho: np.ndarray
+    turns: np.ndarray
+
+    @property
+    def basis(self) -> np.ndarray:
+        return self.ensemble.basis
 
     @property
     def has_parts(self) -> bool:
@@ -87,81 +110,120 @@ class Evaluator:
 
     def part(self) -> Evaluator:
         """The same map on the first block of the nodes only: rougher, and cheaper by as much."""
-        rough = copy(self)
-        rough.ensemble = self.ensemble._replace(blocks=[self.ensemble.rough])
-        return rough
+        return replace(self, ensemble=self.ensemble._replace(blocks=[self.ensemble.rough]))
 
-    def search(self, x: np.ndarray, new_blur: bool = True) -> None:
-        """Find the global minima at every node anew; `several` is then the share of nodes with more than one."""
-        run = compiled_search(self.structure, RIVALS)
+    def with_values(self, scenario: Scenario) -> Evaluator:
+        """The map of another scenario of the same structure, on the same nodes."""
+        return replace(self, values=on_device(scenario.values))
 
-        def work(job):
-            block, (z, _) = job
-            found = run(self.values, self.spread, x, block, self.pool, z)
-            return (found.z, found.rival_of), np.asarray(found.told)
+    def first_minima(self, x: np.ndarray) -> NodeMinima:
+        """Where descents at x may begin when nothing is known: the fields themselves."""
+        centres = compiled_centres(self.structure, RIVALS)
+        return NodeMinima([centres(self.values, x, block) for block in self.ensemble.blocks])
 
-        found = self._over_blocks("search", work, self._known(x))
-        self.minima = [minima for minima, _ in found]
-        told = np.array([told for _, told in found])
-        self.several = float(told[:, -1].sum())
-        gaps = told[:, :-1][np.isfinite(told[:, :-1])]
+    def search(self, x: np.ndarray, known: NodeMinima | None = None, new_blur: bool = True) -> NodeMinima:
+        """The inner minima at x, found anew at every node."""
+        if isinstance(self.minimum, Reached):
+            return self._reached(x, self.minimum)
+        return self.lowest(x, known, new_blur)
+
+    def lowest(self, x: np.ndarray, known: NodeMinima | None = None, new_blur: bool = True) -> NodeMinima:
+        """The lowest minima at x, with their closest rivals."""
+        known = known or self.first_minima(x)
+        run = compiled_lowest(self.structure, RIVALS)
+        work = lambda block, minima: _fetched(run(self.values, self.spread, x, block, minima))
+        found = self._over_blocks("lowest", work, known.blocks)
+        several = float(sum(block.several for block in found))
+        gaps = np.concatenate([block.gap[np.isfinite(block.gap)] for block in found])
+        blur = known.blur
         if new_blur:
-            self.blur = max(BLUR * float(np.median(gaps)), 1e-30) if len(gaps) else 1e-30
+            blur = max(self._blur * float(np.median(gaps)), NO_BLUR) if len(gaps) else NO_BLUR
+        return NodeMinima([block.minima for block in found], blur, several)
 
-    def __call__(self, x: np.ndarray) -> Point:
+    def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:
+        run = compiled_reached(self.structure, RIVALS, method)
+        work = lambda block, _: jax.block_until_ready(run(self.values, x, block))
+        return NodeMinima(self._over_blocks("reached", work, [None] * len(self.ensemble.blocks)))
+
+    @property
+    def _blur(self) -> float:
+        count = self.rule.count if isinstance(self.rule, Sobol) else BLUR_NODES
+        return BLUR * (max(count, BLUR_NODES) / BLUR_NODES) ** -0.25
+
+    def __call__(self, x: np.ndarray, minima: NodeMinima | None = None) -> Point:
+        """The map at x, the given inner minima followed there."""
+        minima = minima or self.first_minima(x)
         evaluate = compiled_evaluate(self.structure)
-
-        def work(job):
-            block, (z, rival_of) = job
-            out = evaluate(self.values, x, self.directions, block, self.pool, z, rival_of, self.blur)
-            return (out.z, rival_of), np.asarray(out.rows)
-
-        found = self._over_blocks(f"evaluate {len(self.directions)}", work, self._known(x))
-        self.minima = [minima for minima, _ in found]
-        rows = np.sum([rows for _, rows in found], axis=0)
-        self.unsettled = float(rows[-1, 0]) / len(found)
-        self.evaluations += 1
-        rows, count = rows[:-1] @ self.ensemble.average.T, len(self.rule.pool)
-        return self._point(x, rows[:count], rows[count:])
+        work = lambda block, known: _fetched(evaluate(self.values, x, self.directions, block, known, minima.blur))
+        found = self._over_blocks(f"evaluate {len(self.directions)}", work, minima.blocks)
+        followed, *parts = zip(*found, strict=True)
+        moments, slopes, unsettled = (np.sum(part, axis=0) for part in parts)
+        minima = minima._replace(blocks=list(followed), unsettled=float(unsettled) / len(found))
+        return self._point(x, minima, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
 
     def _over_blocks(self, name: str, work: Callable, known: list) -> list:
         """`work` on every block and what is known of its minima; the very first alone, since it compiles."""
         jobs = list(zip(self.ensemble.blocks, known, strict=True))
         key = (self.structure, name, self.ensemble.blocks[0].weights.shape)
-        first = [] if key in _compiled else [work(jobs[0])]
+        first = [] if key in _compiled else [work(*jobs[0])]
         _compiled.add(key)
-        return [*first, *at_once(work, jobs[len(first) :])]
+        return [*first, *at_once(lambda job: work(*job), jobs[len(first) :])]
 
-    def _point(self, x, moments, slopes) -> Point:
+    def _point(self, x: np.ndarray, minima: NodeMinima, moments: np.ndarray, slopes: np.ndarray) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])
-        run = compiled_input(self.structure)
-        results = np.asarray(run(self.values, x, rows, self.directions, slopes))
-        results, slopes, residual = results[: len(rows)], results[len(rows) : -1], results[-1, 0]
+        images, pushed, residual = self.images(x, rows, slopes)
         count, B = len(self.basis), self.basis
-        scatter = results[1:] - results[0]
-        change, gauge = B @ (results[0, :-3] - x), np.zeros((0, count))
+        apart = Image(*(part[1:] - part[0] for part in images))
+        change, gauge = B @ (images.coordinates[0] - x), np.zeros((0, count))
         if len(self.turns) and np.isfinite(change).all():
             gauge = tangents(x, self.rho, self.turns, B)
             change = change - gauge.T @ (gauge @ change)
             residual = _distance(x, x + B.T @ change, self.rho, self.structure.student.rank)
         return Point(
             x=x,
+            minima=minima,
             change=change,
-            slope=B @ slopes[:count, :-3].T - np.eye(count),
-            observables=results[0, -3:-1],
-            observable_slope=slopes[:count, -3:-1],
+            slope=B @ pushed.coordinates[:count].T - np.eye(count),
+            observables=np.array([images.test_error[0], images.train_loss[0]]),
+            observable_slope=np.column_stack([pushed.test_error, pushed.train_loss])[:count],
             residual=float(residual),
             gauge=gauge,
-            scatter=np.hstack([scatter[:, :-3] @ B.T, scatter[:, -3:-1]]),
-            loss_scatter=scatter[:, -1],
+            scatter=apart.coordinates @ B.T,
+            observable_scatter=np.column_stack([apart.test_error, apart.train_loss]),
+            energy_scatter=apart.energy,
             moments=rows[0],
         )
 
-    def _known(self, x: np.ndarray) -> list:
-        if self.minima is None:
-            centres = compiled_centres(self.structure, RIVALS)
-            self.minima = [centres(self.values, x, block) for block in self.ensemble.blocks]
-        return self.minima
+    def images(
+        self, x: np.ndarray, rows: np.ndarray, slopes: np.ndarray, directions: Any = None
+    ) -> tuple[Image, Image, float]:
+        """What the input half-step makes of moments `rows` at x, the pooled ones first, and of their `slopes`."""
+        directions = self.directions if directions is None else directions
+        return jax.device_get(compiled_input(self.structure)(self.values, x, rows, directions, slopes))
+
+
+def evaluator_of(
+    scenario: Scenario, rule: Rule, group: Group, kept: Group, minimum: InnerMinimum | None = None
+) -> Evaluator:
+    """The map of a scenario with symmetries `group`, in the coordinates that `kept`, a subgroup, leaves alone."""
+    structure = scenario.structure
+    nodes = ensemble(rule, group, kept, structure.shape)
+    # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
+    missing = -len(nodes.basis) % 3
+    directions = np.vstack([nodes.basis, np.zeros((missing, nodes.basis.shape[1]))])
+    values, spread, directions = on_device((scenario.values, np.asarray(scenario.student.spread), directions))
+    turns = generators(scenario)
+    return Evaluator(structure, minimum or Lowest(), rule, nodes, values, spread, directions, scenario.law.rho, turns)
+
+
+def finite(point: Point) -> bool:
+    """Whether the map is defined at a point."""
+    return bool(np.isfinite(point.change).all() and np.isfinite(point.slope).all() and np.isfinite(point.residual))
+
+
+def _fetched(result: Any) -> Any:
+    """A result of a block with all but its minima as numpy arrays: those are handed back to the device."""
+    return type(result)(result.minima, *map(np.asarray, result[1:]))
 
 
 @partial(jax.jit, static_argnums=3)

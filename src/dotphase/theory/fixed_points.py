@@ -16,87 +16,112 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .evaluator import Evaluator, Point
+from ..inner import Reached
+from .deviations import solve_off_gauge
+from .evaluator import Evaluator, NodeMinima, Point, finite
+from .reached import settle
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 FAR = 0.1  # residual above which steps keep to the flow, whose unstable directions would turn Newton's around
 SHORTEST = 1e-2  # δ
 PATIENCE = 4  # steps without halving the residual, after which jumps are blurred more
 MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
-SEARCH_BELOW = 0.02  # residual from which it pays to find the prox globally
-FRESH = 0.05  # move of any coordinate up to which minima found globally, and their rivals, are followed safely
+SEARCH_BELOW = 0.02  # residual from which it pays to find the inner minima anew
+FRESH = 0.05  # move of any coordinate up to which lowest minima, and their rivals, are followed safely
 
 
 class Trail(NamedTuple):
-    """How an iteration ended: the last point, whether its residual met the tolerance, and why not."""
+    """How an iteration ended: the last point, whether its residual met the tolerance, why not, and what it took."""
 
     point: Point
     converged: bool
     reason: str
+    evaluations: int
+
+
+class _Walk:
+    """The iteration under way: where it is, where it was, and with which minima."""
+
+    def __init__(self, evaluator: Evaluator, x: np.ndarray, minima: NodeMinima | None, delta: float) -> None:
+        self.evaluator, self.delta = evaluator, delta
+        self.searched = None if minima is None else x  # where the inner minima were last found anew
+        self.evaluations, self.before = 0, None
+        self.least, self.waiting, self.widened = np.inf, 0, 0
+        self.point = self.at(x, minima)
+
+    def at(self, x: np.ndarray, minima: NodeMinima | None) -> Point:
+        self.evaluations += 1
+        return self.evaluator(x, minima)
+
+    def search(self) -> None:
+        """Find the inner minima anew, where the walk is."""
+        x = self.point.x
+        minima = self.evaluator.search(x, self.point.minima, new_blur=self.searched is None)
+        self.searched, self.point = x, self.at(x, minima)
+
+    def retreat(self) -> None:
+        """Back to the last point at which the map was defined, and on with a quarter of the step."""
+        assert self.before is not None
+        self.delta = min(self.delta, 1.0) / 4
+        self.point = self.at(self.before.x + step(self.evaluator, self.before, self.delta), self.before.minima)
+
+    def advance(self) -> None:
+        if self.before is not None:
+            self.delta = _next_delta(self.delta, self.before, self.point)
+        self.waiting = 0 if self.point.residual < 0.5 * self.least else self.waiting + 1
+        self.least = min(self.least, self.point.residual)
+        if self.searched is not None and self.waiting >= PATIENCE and self.widened < MOST_WIDENED:
+            # Newton's steps go to and fro across a jump of the minima that these nodes resolve too sharply.
+            self.widened, self.waiting, self.least = self.widened + 1, 0, np.inf
+            wider = self.point.minima._replace(blur=2.5 * self.point.minima.blur)
+            self.point = self.at(self.point.x, wider)
+        self.before = self.point
+        self.point = self.at(self.point.x + step(self.evaluator, self.point, self.delta), self.point.minima)
+
+    def end(self, converged: bool, reason: str = "") -> Trail:
+        last = self.point if finite(self.point) else (self.before or self.point)
+        return Trail(last, converged, reason, self.evaluations)
 
 
 def fixed_point(
-    evaluator: Evaluator,
-    x: np.ndarray,
-    tolerance: float,
-    most: int,
-    near: bool = False,
-    delta: float | None = None,
+    evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int, near: bool = False, delta: float | None = None
 ) -> Trail:
-    """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, with all proxes global.
+    """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, inner minima as asked for.
 
     **Arguments**
 
     - `most`: how many evaluations of the map are allowed.
-    - `near`: the start is already close to the fixed point, so that the prox is searched for globally at once.
+    - `near`: the start is already close to the fixed point, so that the inner minima are searched for at once.
     - `delta`: the first δ; if not given, infinite (Newton's steps) when `near`, else 2.
 
-    A `tolerance` above `SEARCH_BELOW` asks only for the neighbourhood of a fixed point: no prox is searched for.
+    A `tolerance` above `SEARCH_BELOW` asks only for the neighbourhood of a fixed point: no minimum is searched for.
     """
     delta = (np.inf if near else 2.0) if delta is None else delta
-    searched = None  # where the prox was last searched for globally
-    least, waiting, widened = np.inf, 0, 0
-    if near:
-        evaluator.search(x)
-        searched = x
-    point, best = evaluator(x), None
-    while evaluator.evaluations < most:
-        if not _finite(point):
-            if best is None:
-                return Trail(point, False, "the map is not defined at the start: the response λ + γV̂ is not positive")
-            delta = min(delta, 1.0) / 4
-            if delta < 1e-4:
-                return Trail(best, False, "the iteration runs into a region where the response is not positive")
-            point = evaluator(best.x + step(evaluator, best, delta))
-            continue
-        if point.residual <= tolerance:
-            settled = searched is not None and np.abs(point.x - searched).max() < FRESH
-            if settled or tolerance >= SEARCH_BELOW:
-                return Trail(point, True, "")
-            # Converged for the minima in hand: are they still the global ones?
-            evaluator.search(point.x, new_blur=searched is None)
-            searched = point.x
-            point = evaluator(point.x)
-            continue
-        if searched is None and point.residual < SEARCH_BELOW:
-            evaluator.search(point.x)
-            searched = point.x
-            point = evaluator(point.x)
-            continue
-        if best is not None:
-            delta = _next_delta(delta, best, point)
-        waiting = 0 if point.residual < 0.5 * least else waiting + 1
-        least = min(least, point.residual)
-        if searched is not None and waiting >= PATIENCE and widened < MOST_WIDENED:
-            # Newton's steps go to and fro across a jump of the prox that these nodes resolve too sharply.
-            evaluator.blur *= 2.5
-            widened += 1
-            waiting, least = 0, np.inf
-            point = evaluator(point.x)
-        best = point
-        point = evaluator(point.x + step(evaluator, point, delta))
-    last = point if _finite(point) else (best or point)
-    return Trail(last, False, f"residual {last.residual:.1e} after {evaluator.evaluations} evaluations")
+    walk = _Walk(evaluator, x, evaluator.search(x) if near else None, delta)
+    while walk.evaluations < most:
+        point = walk.point
+        if not finite(point):
+            if walk.before is None:
+                return walk.end(False, "the map is not defined at the start: the response λ + γV̂ is not positive")
+            if walk.delta < 1e-4:
+                return walk.end(False, "the iteration runs into a region where the response is not positive")
+            walk.retreat()
+        elif point.residual <= tolerance:
+            if tolerance >= SEARCH_BELOW:
+                return walk.end(True)
+            if isinstance(evaluator.minimum, Reached):
+                # Converged for the minima in hand: are they still the reached ones?
+                end = settle(evaluator, point.x, tolerance)
+                return Trail(end.point, end.converged, end.reason, walk.evaluations + end.evaluations)
+            if walk.searched is not None and np.abs(point.x - walk.searched).max() < FRESH:
+                return walk.end(True)
+            walk.search()  # are they still the lowest ones?
+        elif walk.searched is None and point.residual < SEARCH_BELOW:
+            walk.search()
+        else:
+            walk.advance()
+    end = walk.end(False)
+    return end._replace(reason=f"residual {end.point.residual:.1e} after {end.evaluations} evaluations")
 
 
 def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
@@ -111,18 +136,6 @@ def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
     return along * min(1.0, LONGEST_MOVE / max(np.abs(along).max(), 1e-300))
 
 
-def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
-    """The solution of matrix @ y = right that has no component along the gauge directions, nor is asked for one."""
-    if not len(gauge):
-        return np.linalg.lstsq(matrix, right, rcond=1e-9)[0]
-    off = np.eye(len(matrix)) - gauge.T @ gauge
-    return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=1e-9)[0]
-
-
 def _next_delta(delta: float, before: Point, now: Point) -> float:
     ratio = np.linalg.norm(before.change) / max(np.linalg.norm(now.change), 1e-300)
     return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), 1e8))
-
-
-def _finite(point: Point) -> bool:
-    return bool(np.isfinite(point.change).all() and np.isfinite(point.slope).all() and np.isfinite(point.residual))

@@ -16,9 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..overlaps import from_coordinates, to_coordinates
 from ..scenario.attention import Form, lifted
 from ..scenario.scenario import Scenario
-from .overlaps import from_coordinates, to_coordinates
 
 NULL = 1e-9
 

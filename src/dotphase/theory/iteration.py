@@ -8,17 +8,24 @@ import jax
 import numpy as np
 
 from ..gaussian import Rule, Sobol
+from ..inner import InnerMinimum, as_minimum
+from ..overlaps import Overlaps, to_coordinates
+from ..overlaps.symmetric import stabiliser
 from ..precision import in_double
 from ..scenario.scenario import Scenario, Structure
 from ..scenario.symmetry import symmetries
-from .evaluator import Evaluator
-from .nodes import stabiliser
-from .overlaps import Overlaps, to_coordinates
+from .evaluator import evaluator_of
 from .state_evolution import conjugates, input_step
 
 
 @in_double
-def iterate(scenario: Scenario, overlaps: Overlaps, steps: int, rule: Rule | None = None) -> list[Overlaps]:
+def iterate(
+    scenario: Scenario,
+    overlaps: Overlaps,
+    steps: int,
+    rule: Rule | None = None,
+    minimum: str | InnerMinimum = "lowest",
+) -> list[Overlaps]:
     """The undamped iterates of the theory's map from given overlaps, the start first.
 
     **Example**
@@ -26,13 +33,14 @@ def iterate(scenario: Scenario, overlaps: Overlaps, steps: int, rule: Rule | Non
         iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
     """
     group = symmetries(scenario)
-    evaluator = Evaluator(scenario, rule or Sobol(2**14), group, stabiliser(group, overlaps))
+    kept = stabiliser(group, overlaps)
+    evaluator = evaluator_of(scenario, rule or Sobol(2**14), group, kept, as_minimum(minimum))
     iterates = [overlaps]
     for _ in range(steps):
         x = np.asarray(to_coordinates(iterates[-1], scenario.law.rho))
-        evaluator.search(x)
+        moments = evaluator(x, evaluator.search(x)).moments
         # From the moments, not from `change`: for the solver that has no part along the gauge orbit.
-        moved = _step(scenario.structure)(scenario.values, x, evaluator(x).moments)
+        moved = _step(scenario.structure)(scenario.values, x, moments)
         iterates.append(Overlaps(*map(np.asarray, moved)))
     return iterates
 

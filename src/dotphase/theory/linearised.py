@@ -7,14 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..gaussian import Rule
+from ..inner import as_minimum
+from ..overlaps.symmetric import Group, stabiliser
 from ..precision import in_double
-from ..scenario.symmetry import Symmetry, symmetries
-from .evaluator import Evaluator, Point
+from ..scenario.symmetry import symmetries
+from .approach import coordinates_of
+from .deviations import Deviations, deviations
+from .evaluator import Evaluator, Point, evaluator_of
 from .fixed_points import fixed_point
-from .nodes import stabiliser
-from .overlaps import to_coordinates
 from .solution import Solution, SolveError
-from .solve import replicates
 
 MOST_EVALUATIONS = 30
 NEARLY = 100.0  # tolerances within which a fixed point may be linearised
@@ -23,18 +24,16 @@ NEARLY = 100.0  # tolerances within which a fixed point may be linearised
 class Linearised(NamedTuple):
     """A fixed point x of x ↦ map(x), with F(x) = map(x) − x and J = ∂F/∂x there.
 
-    - `evaluator`: the map on its nodes, with the prox of every node; `point`: F, J and the observables at x.
+    - `evaluator`: the map on its nodes; `point`: F, J, the observables and the inner minima at x.
     - `kept`: the symmetries of the coordinates J is written in.
-    - `shifts`: how far each replicate's own fixed point lies from x, to first order: dx_r = −J⁻¹F_r, (R, n).
-    - `deviations`: how far its ε_g and ε_t there lie from the pooled ones, (R, 2), as `solve.replicates` has them.
+    - `deviations`: how far each replicate's own fixed point, and its ε_g and ε_t, lie from the pooled ones.
     """
 
     solution: Solution
     evaluator: Evaluator
     point: Point
-    kept: tuple[Symmetry, ...]
-    shifts: np.ndarray
-    deviations: np.ndarray
+    kept: Group
+    deviations: Deviations
 
 
 @in_double
@@ -55,12 +54,10 @@ def linearise(
         raise SolveError(f"{solution.branch}: there is no fixed point to linearise around: {solution.reason}")
     group = symmetries(scenario)
     kept = group[:1] if every_direction else stabiliser(group, solution.overlaps)
-    evaluator = Evaluator(scenario, rule or solution.rule, group, kept)
-    x = np.asarray(to_coordinates(solution.overlaps, scenario.law.rho))
+    evaluator = evaluator_of(scenario, rule or solution.rule, group, kept, as_minimum(solution.minimum))
+    x = np.asarray(coordinates_of(solution.overlaps, scenario.law.rho))
     if rule in (None, solution.rule):
-        evaluator.search(x)
-        evaluator.blur = solution.blur
-        point = evaluator(x)
+        point = evaluator(x, evaluator.search(x)._replace(blur=solution.blur))
         if point.residual <= NEARLY * tolerance:
             return around(solution, evaluator, point, kept)
     trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, near=True)
@@ -71,7 +68,6 @@ def linearise(
     return around(solution, evaluator, trail.point, kept)
 
 
-def around(solution: Solution, evaluator: Evaluator, point: Point, kept: tuple[Symmetry, ...]) -> Linearised:
+def around(solution: Solution, evaluator: Evaluator, point: Point, kept: Group) -> Linearised:
     """The map around a fixed point that an evaluator has just reached."""
-    moved = replicates(point)
-    return Linearised(solution, evaluator, point, kept, moved[:, :-2], moved[:, -2:])
+    return Linearised(solution, evaluator, point, kept, deviations(evaluator, point))

@@ -7,22 +7,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
+from ..inner import InnerMinimum, as_minimum
 from ..precision import in_double
 from ..scenario.scenario import Scenario
-from ..scenario.symmetry import symmetries
-from .evaluator import Evaluator
-from .fixed_points import fixed_point
+from .approach import coordinates_of, from_nearby, task_of
+from .assemble import assemble
 from .linearised import Linearised, linearise
 from .linearised import around as map_around
-from .nodes import stabiliser
-from .overlaps import to_coordinates
 from .solution import USABLE, Solution, SolveError
-from .solve import Start, assemble, solve
+from .solve import Start, solve
 from .stability import replicon
 
 STRUGGLE = 40  # evaluations
@@ -43,7 +40,9 @@ class Found(NamedTuple):
         return self.line is None or self.solution.outcome == "stalled" or self.solution.evaluations > STRUGGLE
 
 
-def solve_row(places: Sequence[Scenario], branches: Sequence[str], rule: Sobol) -> list[list[Found]]:
+def solve_row(
+    places: Sequence[Scenario], branches: Sequence[str], rule: Sobol, minimum: str | InnerMinimum = "lowest"
+) -> list[list[Found]]:
     """Branches along a row of scenarios, in the order of `places`: per place the branches.
 
     Each branch is followed away from where it is sure to exist: the semantic one from the last place (many samples),
@@ -52,13 +51,13 @@ def solve_row(places: Sequence[Scenario], branches: Sequence[str], rule: Sobol) 
     columns = []
     for branch in branches:
         forwards = branch != "semantic"
-        found = _followed(places if forwards else places[::-1], branch, rule)
+        found = _followed(places if forwards else places[::-1], branch, rule, minimum)
         columns.append(found if forwards else found[::-1])
     row = []
     for place, *several in zip(places, *columns, strict=True):
         if any(found.doubtful for found in several):
             finer = replace(rule, count=4 * rule.count)
-            several = [solve_afresh(place, found.start, finer) for found in several]
+            several = [solve_afresh(place, found.start, finer, minimum=minimum) for found in several]
         row.append(several)
     return row
 
@@ -76,15 +75,15 @@ def solve_afresh(
         return Found(solution, None, start)
 
 
-def _followed(places: Sequence[Scenario], branch: str, rule: Sobol) -> list[Found]:
+def _followed(places: Sequence[Scenario], branch: str, rule: Sobol, minimum: str | InnerMinimum) -> list[Found]:
     """A branch from one place to the next: by Newton's steps, else along the flow, else from its start."""
     found: list[Found] = []
     trace: list[Solution] = []  # of the branch, up to the last place
     for place in places:
         near = _next_to(place, trace, rule) if trace else None
-        near = near or solve_afresh(place, trace[-1] if trace else branch, rule)
+        near = near or solve_afresh(place, trace[-1] if trace else branch, rule, minimum=minimum)
         if near.solution.outcome == "stalled" and trace:
-            near = solve_afresh(place, branch, rule)
+            near = solve_afresh(place, branch, rule, minimum=minimum)
         trace = [*trace[-1:], near.solution] if near.solution.outcome in USABLE else []
         found.append(near)
     return found
@@ -97,29 +96,24 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     Of two, the straight line through them tells where to begin: places lie about evenly along a row.
     """
     last = trace[-1]
-    began, group = time.perf_counter(), symmetries(scenario)
-    kept = stabiliser(group, last.overlaps)
-    evaluator = Evaluator(scenario, rule, group, kept)
-    x, *before = (np.asarray(_coordinates(known.overlaps, known.scenario.law.rho)) for known in reversed(trace))
-    begin = 2 * x - before[0] if before else x
-    trail = fixed_point(evaluator, begin, TOLERANCE, FEW_EVALUATIONS, near=True)
+    began = time.perf_counter()
+    task = task_of(scenario, last.overlaps, as_minimum(last.minimum), TOLERANCE, FEW_EVALUATIONS)
+    x, *before = (np.asarray(coordinates_of(known.overlaps, known.scenario.law.rho)) for known in reversed(trace))
+    evaluator, trail = from_nearby(task, rule, 2 * x - before[0] if before else x)
     if not trail.converged:
         return None
     spent = time.perf_counter() - began
-    solution = assemble(scenario, last.branch, evaluator, trail, None, evaluator.evaluations, spent)
+    solution = assemble(scenario, last.branch, evaluator, trail, None, spent)
     if solution.outcome != "converged" or solution.mechanism != last.mechanism:
         return None
-    return Found(solution, map_around(solution, evaluator, trail.point, kept), last)
-
-
-_coordinates = jax.jit(to_coordinates)
+    return Found(solution, map_around(solution, evaluator, trail.point, task.kept), last)
 
 
 def replicon_of(found: Found) -> tuple[Estimate, float]:
     """The replicon and the share of samples with several minima; not a number where there is no fixed point."""
     if found.line is None:
-        return Estimate(np.nan, np.inf), found.solution.prox_disagreement
-    return replicon(found.line), found.line.evaluator.several
+        return Estimate(np.nan, np.inf), found.solution.several_minima
+    return replicon(found.line), found.solution.several_minima
 
 
 def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:
@@ -133,7 +127,7 @@ def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, fl
     if one is None or two is None:
         return margin, np.inf, "unknown"
     same_nodes = semantic.solution.nodes == positional.solution.nodes
-    apart = one.deviations[:, 1] - two.deviations[:, 1]
+    apart = one.deviations.train_loss - two.deviations.train_loss
     errors = [float(found.solution.train_loss.error) for found in (semantic, positional)]
     error = float(rule.error(apart)) if same_nodes else float(np.linalg.norm(errors))
     kinds = semantic.solution.mechanism, positional.solution.mechanism

@@ -20,7 +20,7 @@ from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..precision import in_double
 from ..scenario.scenario import ALIASES, Scenario
-from .fixed_points import solve_off_gauge
+from .deviations import solve_off_gauge
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .solve import Start, solve
@@ -74,13 +74,8 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     h = STEP * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
     if h == 0:
         raise ValueError(f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists")
-    kept, sides = (evaluator.values, evaluator.minima, evaluator.unsettled), []
-    try:
-        for shifted in (p + h, p - h):
-            evaluator.values = scenario.vary(**{parameter: shifted}).values
-            sides.append(evaluator(point.x))
-    finally:
-        evaluator.values, evaluator.minima, evaluator.unsettled = kept
+    beside = lambda value: evaluator.with_values(scenario.vary(**{parameter: value}))(point.x, point.minima)
+    sides = [beside(p + h), beside(p - h)]
     along_F = (sides[0].change - sides[1].change) / (2 * h)
     along_observables = (sides[0].observables - sides[1].observables) / (2 * h)
     dx = -solve_off_gauge(point.slope, along_F, point.gauge)

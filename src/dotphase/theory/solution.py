@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..estimate import Estimate, plain
 from ..gaussian import Rule
+from ..overlaps import Overlaps
 from ..scenario.scenario import Scenario
-from .overlaps import Overlaps
 
 if TYPE_CHECKING:
     from .stability import Stability
@@ -31,23 +31,32 @@ class SolveError(RuntimeError):
     """Raised instead of returning a solution that is no answer, when `throw=True`."""
 
 
+class Scatter(NamedTuple):
+    """How far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R,) each."""
+
+    test_error: np.ndarray
+    train_loss: np.ndarray
+
+
 @dataclass(frozen=True)
 class Solution:
     """A fixed point of the theory.
 
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`: q̂, V̂, m̂, θ̂.
     - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
-    - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R, 2). Solutions on
-      the same nodes have errors in common, which cancel in the difference of their deviations.
+    - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones. Solutions on the same
+      nodes have errors in common, which cancel in the difference of their deviations.
+    - `minimum`: which inner minimum every sample sits in, "lowest" or "reached".
     - `branch`: the start asked for; `mechanism`: what was found (semantic, positional, uninformed, mixed).
     - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "converged".
     - `residual`: undamped; `evaluations`: of the map, on all node sets; `rule`: the last of them, of `nodes` nodes.
-    - `prox_disagreement`: the share of samples whose inner problem has more than one minimum; `blur`: the energy over
-      which jumps between them were blurred.
+    - `several_minima`: the share of samples whose inner problem has more than one minimum; `higher_minima`: the share
+      that sits in another one than the lowest; `blur`: the energy over which jumps between them were blurred.
     """
 
     scenario: Scenario
     branch: str
+    minimum: str
     mechanism: str
     outcome: str
     reason: str
@@ -56,12 +65,13 @@ class Solution:
     conjugates: Overlaps
     test_error: Estimate
     train_loss: Estimate
-    deviations: np.ndarray
+    deviations: Scatter
     residual: float
     evaluations: int
     rule: Rule
     nodes: int
-    prox_disagreement: float
+    several_minima: float
+    higher_minima: float
     blur: float
     seconds: float
 
@@ -88,6 +98,7 @@ class Solution:
         """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not finite become null."""
         return {
             "branch": self.branch,
+            "minimum": self.minimum,
             "mechanism": self.mechanism,
             "outcome": self.outcome,
             "reason": self.reason,
@@ -99,5 +110,6 @@ class Solution:
             "overlap_errors": plain(self.overlap_errors),
             "test_error": self.test_error.to_dict(),
             "train_loss": self.train_loss.to_dict(),
-            "prox_disagreement": plain(self.prox_disagreement),
+            "several_minima": plain(self.several_minima),
+            "higher_minima": plain(self.higher_minima),
         }

@@ -20,17 +20,16 @@ import numpy as np
 from ..compilation import compiled
 from ..inner.linear import eliminate
 from ..inner.loss import loss_derivatives
+from ..overlaps.factorisation import inverse
+from ..overlaps.symmetric import coordinate_action, moment_average, response_action
 from ..precision import in_double
 from ..scenario.scenario import Structure
-from ..scenario.symmetry import Symmetry
 from ..threads import in_parallel
-from .averages import Block
+from .averages import Block, BlockMinima
 from .evaluator import Evaluator
 from .gauge import tangents
 from .linearised import Linearised
-from .nodes import coordinate_action, moment_average
-from .small import inverse
-from .state_evolution import compiled_evaluate, compiled_input, conjugates, fields
+from .state_evolution import compiled_evaluate, conjugates, fields
 
 
 class Spectra(NamedTuple):
@@ -51,10 +50,9 @@ class Spectra(NamedTuple):
 def spectra(at: Linearised, directions: bool = True) -> Spectra:
     """The linear maps around a linearised fixed point; without `directions` the replicon alone, at half the cost."""
     x, pool = at.point.x, at.evaluator.rule.pool
-    places = [x, *(x + at.shifts @ at.evaluator.basis)]
+    places = [x, *(x + at.deviations.coordinates @ at.evaluator.basis)]
     pools = [pool, *np.eye(len(pool))]
-    blocks, minima = at.evaluator.ensemble.blocks, at.evaluator.minima
-    assert minima is not None
+    blocks, minima = at.evaluator.ensemble.blocks, at.point.minima.blocks
     jobs = [(*where, *what) for where in zip(places, pools, strict=True) for what in zip(blocks, minima, strict=True)]
     work = lambda job: _block(at, directions, *job)
     found = [work(jobs[0]), *in_parallel(work, jobs[1:])]  # the first alone, since it may compile
@@ -65,19 +63,18 @@ def spectra(at: Linearised, directions: bool = True) -> Spectra:
 
 
 def _block(
-    at: Linearised, directions: bool, x, pool, block: Block, minima
+    at: Linearised, directions: bool, x, pool, block: Block, minima: BlockMinima
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What one block adds at coordinates x, replicates as `pool` weighs them: moments, (F,), slopes, (n, F), E[J J]."""
     evaluator, structure = at.evaluator, at.evaluator.structure
     evaluate, square = compiled_evaluate(structure), compiled_squares(structure)
-    (z, rival_of), values = minima, evaluator.values
+    values, block = evaluator.values, block._replace(pool=pool)
     slopes, moments = [], np.zeros(())
     for part in _portions(evaluator, directions):
-        out = evaluate(values, x, part, block, pool, z, rival_of, evaluator.blur)
-        z, rows = out.z, np.asarray(out.rows)[:-1]
-        moments = pool @ rows[: len(pool)]
-        slopes.append(rows[len(pool) :])
-    return moments, np.vstack(slopes), np.asarray(square(values, x, block, pool, z))
+        out = evaluate(values, x, part, block, minima, at.point.minima.blur)
+        minima, moments = out.minima, pool @ np.asarray(out.moments)
+        slopes.append(np.asarray(out.slopes))
+    return moments, np.vstack(slopes), np.asarray(square(values, x, block, minima.z))
 
 
 def _portions(evaluator: Evaluator, directions: bool) -> list[np.ndarray]:
@@ -92,7 +89,7 @@ def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, floa
     """∂map/∂x without its part along the gauge orbit, and the replicon's spectral radius, both symmetrised."""
     evaluator, structure, n = at.evaluator, at.evaluator.structure, len(x)
     moments = evaluator.ensemble.average @ moments
-    turned = [_action(h, structure.shape) for h in at.kept]
+    turned = [response_action(h, structure.shape) for h in at.kept]
     squares = np.mean([D @ squares @ D.T for D in turned], axis=0)
     radius = compiled_response(structure)(evaluator.values, x, moments, squares)
     if len(slopes) < n:
@@ -102,34 +99,24 @@ def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, floa
     portions = _portions(evaluator, True)
     slopes = np.vstack([slopes, np.zeros((sum(map(len, portions)) - n, slopes.shape[1]))])
     rows = np.tile(moments, (len(evaluator.rule.pool) + 1, 1))  # as many as the evaluator has, and no new compilation
-    run, size = compiled_input(structure), len(portions[0])
-    results = [run(evaluator.values, x, rows, d, slopes[k * size : (k + 1) * size]) for k, d in enumerate(portions)]
-    along = [np.asarray(result)[len(rows) : -1] for result in results]
+    size = len(portions[0])
+    images = [evaluator.images(x, rows, slopes[k * size : (k + 1) * size], d) for k, d in enumerate(portions)]
+    along = [pushed.coordinates for _, pushed, _ in images]
     gauge = tangents(x, evaluator.rho, evaluator.turns, np.eye(n))
     off = np.eye(n) - gauge.T @ gauge
-    return off @ np.vstack(along)[:n, :-3].T @ off, float(radius)
-
-
-def _action(g: Symmetry, shape: tuple[int, int, int]) -> np.ndarray:
-    """How a symmetry acts on Δ, as a signed permutation of its L r_s² entries."""
-    length, r_s, _ = shape
-    s = np.array(g.student)
-    source = np.arange(length * r_s * r_s).reshape(length, r_s, r_s)[list(g.order)].ravel()
-    action = np.zeros((len(source), len(source)))
-    action[np.arange(len(source)), source] = np.tile(np.outer(s, s).ravel(), length)
-    return action
+    return off @ np.vstack(along)[:n].T @ off, float(radius)
 
 
 @lru_cache(maxsize=64)
 def compiled_squares(structure: Structure):
-    """`(values, x, block, pool, z) -> E[J_ka,lb J_kc,ld]`, J = −(1 + ∇²ℓ V)⁻¹ ∇²ℓ, of one block.
+    """`(values, x, block, z) -> E[J_ka,lb J_kc,ld]`, J = −(1 + ∇²ℓ V)⁻¹ ∇²ℓ, of one block.
 
     A matrix from (l, b, d) to (k, a, c), entries of Δ.
     """
     length, r_s, _ = structure.shape
     size = length * r_s
 
-    def run(values, x, block: Block, pool, z):
+    def run(values, x, block: Block, z):
         f, _, problem = fields(structure, values, x, block)
         count = block.xi.shape[-1]
         _, _, H = loss_derivatives(structure.student, problem, z[..., :count])
@@ -139,8 +126,7 @@ def compiled_squares(structure: Structure):
         precision = precision.reshape(size, size)
         moved, _ = eliminate(precision[..., None] + H, H)
         J = -jnp.einsum("ij,jkn->ikn", precision, moved).reshape(length, r_s, length, r_s, count)
-        weights = (pool[:, None] * block.weights).reshape(-1)
-        return jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, weights).reshape(length * r_s**2, -1)
+        return jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, block.pooled).reshape(length * r_s**2, -1)
 
     return compiled(run)
 

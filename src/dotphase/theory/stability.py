@@ -26,11 +26,12 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Rule
+from ..overlaps import Overlaps, coordinate_layout
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .spectra import Spectra, spectra
 
-PARTS = ("q", "V", "m", "theta")
+PARTS = Overlaps._fields
 LETTERS = {"theta": "θ"}
 NULL = 1e-9
 SURE = 2.0  # errors by which a number must differ from one
@@ -139,7 +140,7 @@ def stability_at(at: Linearised, around: Spectra) -> Stability:
     found = named_eigenvalues(at, around)
     strongest = {part: max(group, key=lambda e: abs(e.value)) for part, group in found.items()}
     leading = {part: max(group, key=lambda e: e.value.real) for part, group in found.items()}
-    return Stability(replicon(at, around), at.evaluator.several, strongest, leading)
+    return Stability(replicon(at, around), at.solution.several_minima, strongest, leading)
 
 
 def replicon(at: Linearised, around: Spectra | None = None) -> Estimate:
@@ -158,13 +159,12 @@ def named_eigenvalues(at: Linearised, around: Spectra) -> dict[str, list[Eigenva
     values, right = np.linalg.eig(around.jacobian)
     left = np.linalg.pinv(right)
     moved = np.einsum("ei,rij,je->re", left, around.jacobians - around.jacobian, right)
-    length, r_s, r_t = at.evaluator.structure.shape
-    triangle = r_s * (r_s + 1) // 2
-    owner = np.repeat(range(4), length * np.array([triangle, triangle, r_s, r_s * r_t]))
+    layout = coordinate_layout(at.evaluator.structure.shape)
+    owner = layout.owner
     # log q, log V and θ are pure numbers; m is measured in units of √q.
-    unit = np.where(owner == 2, np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0)
+    unit = np.where(owner == layout.names.index("m"), np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0)
     size = np.abs(right / unit[:, None]) ** 2
-    weight = np.array([size[owner == part].sum(0) for part in range(4)])
+    weight = np.array([size[owner == part].sum(0) for part in range(len(PARTS))])
     named: dict[str, list[Eigenvalue]] = {}
     for value, deviations, part in zip(values, moved.T, weight.argmax(0), strict=True):
         if abs(value) < NULL:  # a direction that the map forgets at once

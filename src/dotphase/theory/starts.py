@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..overlaps import Overlaps
+from ..overlaps.coordinates import SMALLEST
 from ..scenario.scenario import Scenario
-from .overlaps import SMALLEST, Overlaps
 
 NAMES = ("semantic", "positional", "uninformed")
 NOISE = 0.1  # variance of the noise, in units of the signal's

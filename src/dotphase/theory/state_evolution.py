@@ -2,7 +2,7 @@
 
 Output half-step, an average over ξ_l ∈ R^{r_s} and η_l ∈ R^{r_t} (one block of nodes at a time):
 
-    w_l = m_l + C_l ξ_l,   u_l = ψ_lᵀ ξ_l + K_l η_l,   z* = argmin_z ½ Σ_l (z_l−w_l)ᵀV_l⁻¹(z_l−w_l) + ℓ(u, z),
+    w_l = m_l + C_l ξ_l,   u_l = ψ_lᵀ ξ_l + K_l η_l,   z* a minimum of ½ Σ_l (z_l−w_l)ᵀV_l⁻¹(z_l−w_l) + ℓ(u, z),
     g_l = V_l⁻¹ (z*_l − w_l),   q̂_l = α E[g_l g_lᵀ],   m̂_l = α E[g_l],   θ̂_l = α E[g_l η_lᵀ] K_l⁻¹,
     V̂_l = −α E[g_l ξ_lᵀ] C_l⁻¹ + θ̂_l ψ_lᵀ C_l⁻¹                                  (Stein form of −α E[∂g_l/∂w_l])
 
@@ -11,7 +11,8 @@ Input half-step, an average over the law ν of (γ, τ, π):
     R = (λ + Σ_κ γ_κ V̂_κ)⁻¹,   c = Σ_κ (γ_κ θ̂_κ π + τ_κ m̂_κ),
     q_l = ⟨γ_l R(Σ_κ γ_κ q̂_κ + c cᵀ)R⟩,   V_l = ⟨γ_l R⟩,   m_l = ⟨τ_l R c⟩,   θ_l = ⟨γ_l R c πᵀ⟩.
 
-(C, ψ and K are the factors of `overlaps.py`; with them no matrix square root is needed.)
+(C, ψ and K are the factors of `overlaps/coordinates.py`; with them no matrix square root is needed.) Which minimum z*
+is meant, the lowest or the one training reaches, is said in `inner/minima.py`.
 """
 
 from __future__ import annotations
@@ -23,39 +24,46 @@ import jax
 import jax.numpy as jnp
 
 from ..compilation import compiled
-from ..inner.loss import Problem
-from ..inner.minimiser import NEARLY, descend
-from ..inner.search import search
+from ..inner import Problem, Reached, descend, flow, search
+from ..inner.minimiser import NEARLY
+from ..overlaps import Moments, Overlaps, distance, factors, from_coordinates, to_coordinates
+from ..overlaps.factorisation import inverse, inverted, transposed
 from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
-from .averages import Block, averages, with_rivals
-from .overlaps import Factors, Overlaps, distance, factors, from_coordinates, to_coordinates
-from .small import inverse, inverted, transposed
+from .averages import Block, BlockMinima, Fields, averages, with_rivals
 
 
 class Evaluated(NamedTuple):
     """One output half-step over a block.
 
-    - `z`: near the prox at every node and, behind them, at their rivals, (L, r_s, N + rivals).
-    - `rows`: moments of every replicate, and below them their pooled derivatives along the given directions of
-      coordinate space, (replicates + directions, F), as in `averages.py`; `unsettled`: the share of nodes whose descent
-      did not come to rest, written once more below them. One array, since every result costs time to fetch.
+    - `minima`: of every node, followed to the present overlaps.
+    - `moments`: flattened, of every replicate, (replicates, F);  `slopes`: their pooled derivatives along the given
+      directions of coordinate space, (directions, F).
+    - `unsettled`: the share of nodes whose descent did not come to rest.
     """
 
-    z: Any
-    rows: Any
+    minima: BlockMinima
+    moments: Any
+    slopes: Any
+    unsettled: Any
 
 
 class Searched(NamedTuple):
-    """One search over a block.
+    """One search over a block: the `minima`; how much higher in energy each rival is, `gap`, (rivals,); the share of
+    nodes with `several` minima."""
 
-    - `z`: as in `Evaluated`; `rival_of`: the nodes the rivals belong to.
-    - `told`: how much higher each rival is in energy, and last the share of nodes with several minima, (rivals + 1,).
-    """
+    minima: BlockMinima
+    gap: Any
+    several: Any
 
-    z: Any
-    rival_of: Any
-    told: Any
+
+class Image(NamedTuple):
+    """What the map makes of some moments: new `coordinates`, (n,), ε_g, ε_t, and the energy α E[E(z*)]."""
+
+    coordinates: Any
+    test_error: Any
+    train_loss: Any
+    energy: Any
 
 
 def teacher_overlap(values):
@@ -65,74 +73,89 @@ def teacher_overlap(values):
     return jnp.einsum("k,kl,kij->lij", law["weight"], law["gamma"], law["moment"][:, length:, length:])
 
 
-def fields(structure: Structure, values, x, block: Block) -> tuple[Factors, Any, Problem]:
-    """The factors at `x`, the teacher's fields u, and the inner problem of every node of the block."""
+def fields(structure: Structure, values, x, block: Block) -> Fields:
+    """The nodes of a block as samples of the overlaps at `x`."""
     f = factors(x, teacher_overlap(values), structure.student.rank)
     w = f.m[..., None] + (f.C[..., None] * block.xi[:, None]).sum(2)
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (f.K[..., None] * block.eta[:, None]).sum(2)
     target = lifted(structure.teacher)(u, **values["teacher"])
     rho_sigma = values["law"]["weight"] @ values["law"]["gamma"]
-    return f, u, Problem(target, w, f.precision, rho_sigma, values["student"])
+    return Fields(f, u, Problem(target, w, f.precision, rho_sigma, values["student"]))
+
+
+def signal(structure: Structure, values, x, u) -> tuple[Any, Any]:
+    """What of a field is signal, E[w | u] = m + θ ρ⁻¹ u, (L, r_s, N), and the response V."""
+    rho = teacher_overlap(values)
+    here = from_coordinates(x, rho, structure.student.rank)
+    slope = here.theta @ inverse(rho)
+    return here.m[..., None] + (slope[..., None] * u[:, None]).sum(2), here.V
 
 
 @lru_cache(maxsize=64)
-def compiled_search(structure: Structure, rivals: int):
-    """`(values, spread, x, block, pool, known) -> Searched`: the global prox at x, from `known` and other starts."""
+def compiled_lowest(structure: Structure, rivals: int):
+    """`(values, spread, x, block, known) -> Searched`: the lowest minima at x, from `known` ones and other starts."""
 
-    def run(values, spread, x, block: Block, pool, known) -> Searched:
+    def run(values, spread, x, block: Block, known: BlockMinima) -> Searched:
         _, u, problem = fields(structure, values, x, block)
         # The teacher's own fields, put where the student would have to reproduce them, are where good minima lie.
         columns = min(u.shape[1], spread.shape[0])
         seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
-        starts = jnp.stack([known[..., : u.shape[-1]], seen, -seen])
+        starts = jnp.stack([known.z[..., : u.shape[-1]], seen, -seen])
         minima = search(structure.student, problem, starts, rivals)
-        several = (minima.several.reshape(block.weights.shape) * block.weights * pool[:, None]).sum()
         both = jnp.concatenate([minima.z, minima.rival], axis=-1)
-        return Searched(both, minima.rival_of, jnp.append(minima.gap, several))
+        return Searched(BlockMinima(both, minima.rival_of), minima.gap, block.pooled @ minima.several)
+
+    return compiled(run)
+
+
+@lru_cache(maxsize=64)
+def compiled_reached(structure: Structure, rivals: int, method: Reached):
+    """`(values, x, block) -> BlockMinima`: the minima at x that training reaches, with rivals that are none."""
+
+    def run(values, x, block: Block) -> BlockMinima:
+        _, u, problem = fields(structure, values, x, block)
+        start, V = signal(structure, values, x, u)
+        return without_rivals(flow(structure.student, problem, start, V, method).z, rivals)
 
     return compiled(run)
 
 
 @lru_cache(maxsize=64)
 def compiled_centres(structure: Structure, rivals: int):
-    """`(values, x, block) -> (z, rival_of)`: fields w, where a descent may begin, with rivals that are none."""
+    """`(values, x, block) -> BlockMinima`: fields w, where a descent may begin."""
+    return jax.jit(lambda values, x, block: without_rivals(fields(structure, values, x, block).problem.centre, rivals))
 
-    def run(values, x, block: Block):
-        nobody = jnp.zeros(rivals, jnp.int32)  # the type a search gives, or an evaluation compiles twice
-        w = fields(structure, values, x, block)[2].centre
-        return jnp.concatenate([w, w[..., nobody]], axis=-1), nobody
 
-    return jax.jit(run)
+def without_rivals(z, rivals: int) -> BlockMinima:
+    """Minima whose rivals are they themselves, which changes nothing; as many as a search gives, in the type it gives
+    them, or an evaluation would compile twice."""
+    own = jnp.zeros(rivals, jnp.int32)
+    return BlockMinima(jnp.concatenate([z, z[..., own]], axis=-1), own)
 
 
 @lru_cache(maxsize=64)
 def compiled_evaluate(structure: Structure):
-    """`(values, x, directions, block, pool, z, rival_of, blur) -> Evaluated`: follow minima z to x, and average."""
+    """`(values, x, directions, block, minima, blur) -> Evaluated`: follow the minima to x, and average."""
 
-    def run(values, x, directions, block: Block, pool, z, rival_of, blur) -> Evaluated:
-        f, u, problem = fields(structure, values, x, block)
-        found = descend(structure.student, with_rivals(problem, rival_of), z, tolerance=NEARLY)
+    def run(values, x, directions, block: Block, minima: BlockMinima, blur) -> Evaluated:
+        at, rival_of = fields(structure, values, x, block), minima.rival_of
+        found = descend(structure.student, with_rivals(at.problem, rival_of), minima.z, tolerance=NEARLY)
         rho = teacher_overlap(values)
         moves = jax.vmap(jax.linearize(lambda point: factors(point, rho, structure.student.rank), x)[1])(directions)
-        moments, slopes = averages(structure, values, f, moves, u, problem, found, block, pool, rival_of, blur)
-        unsettled = jnp.broadcast_to((~found.settled[: u.shape[-1]]).mean(), moments[:1].shape)
-        return Evaluated(found.z, jnp.concatenate([moments, slopes, unsettled]))
+        moments, slopes = averages(structure, values["teacher"], at, moves, found, block, rival_of, blur)
+        unsettled = (~found.settled[: at.u.shape[-1]]).mean()
+        return Evaluated(BlockMinima(found.z, rival_of), moments, slopes, unsettled)
 
     return compiled(run)
 
 
 def conjugates(structure: Structure, values, x, moments) -> Overlaps:
-    """q̂, V̂, m̂, θ̂ (in the places of q, V, m, θ) from the moments of one output half-step at coordinates x."""
-    length, r_s, r_t = structure.shape
-    f = factors(x, teacher_overlap(values), r_s)
-    alpha = values["sample_ratio"]
-    square, flat = length * r_s * r_s, length * r_s
-    gg, gxi, g, geta, _ = jnp.split(moments, [square, 2 * square, 2 * square + flat, 2 * square + flat + flat * r_t])
-    gg, gxi = gg.reshape(length, r_s, r_s), gxi.reshape(length, r_s, r_s)
-    g, geta = g.reshape(length, r_s), geta.reshape(length, r_s, r_t)
-    theta_hat = alpha * geta @ inverted(f.K)
-    V_hat = (theta_hat @ transposed(f.psi) - alpha * gxi) @ inverted(f.C)
-    return Overlaps(alpha * gg, 0.5 * (V_hat + transposed(V_hat)), alpha * g, theta_hat)
+    """q̂, V̂, m̂, θ̂ (in the places of q, V, m, θ) from the flattened moments of one output half-step at x."""
+    f = factors(x, teacher_overlap(values), structure.student.rank)
+    average, alpha = Moments.unflat(moments, structure.shape), values["sample_ratio"]
+    theta_hat = alpha * average.g_eta @ inverted(f.K)
+    V_hat = (theta_hat @ transposed(f.psi) - alpha * average.g_xi) @ inverted(f.C)
+    return Overlaps(alpha * average.gg, 0.5 * (V_hat + transposed(V_hat)), alpha * average.g, theta_hat)
 
 
 def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
@@ -155,27 +178,24 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
 
 @lru_cache(maxsize=64)
 def compiled_input(structure: Structure):
-    """`(values, x, rows, directions, slopes) -> results` of the input half-step.
+    """`(values, x, rows, directions, slopes) -> (images, image slopes, residual)` of the input half-step.
 
-    `rows` are moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. A result is the
-    new coordinates followed by ε_g, ε_t and α E[E(z*)]: one per row, below them their slopes along every direction, and
-    below these the residual, the last two of the pooled row.
+    `rows` are flattened moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. Of
+    every row an `Image`, of the pooled one its slopes along every direction and its undamped residual.
     """
 
-    def outcome(values, x, moments):
+    def image(values, x, moments) -> Image:
         overlaps, ridge_part = input_step(values, conjugates(structure, values, x, moments))
-        train_loss = values["sample_ratio"] * moments[-3] + ridge_part
+        average, alpha = Moments.unflat(moments, structure.shape), values["sample_ratio"]
         new = to_coordinates(overlaps, teacher_overlap(values))
-        return jnp.concatenate([new, jnp.stack([moments[-1], train_loss, values["sample_ratio"] * moments[-2]])])
+        return Image(new, average.test_error, alpha * average.loss + ridge_part, alpha * average.energy)
 
     def run(values, x, rows, directions, slopes):
-        of = lambda point, moments: outcome(values, point, moments)
+        of = lambda point, moments: image(values, point, moments)
         push = lambda d, s: jax.jvp(of, (x, rows[0]), (d, s))[1]
-        results = jax.vmap(lambda row: of(x, row))(rows)
-        rho = teacher_overlap(values)
-        here = from_coordinates(x, rho, structure.student.rank)
-        there = from_coordinates(results[0, :-3], rho, structure.student.rank)
-        residual = jnp.broadcast_to(distance(here, there, rho), results[:1].shape)
-        return jnp.concatenate([results, jax.vmap(push)(directions, slopes), residual])
+        images, rho = jax.vmap(lambda row: of(x, row))(rows), teacher_overlap(values)
+        rank = structure.student.rank
+        here, there = from_coordinates(x, rho, rank), from_coordinates(images.coordinates[0], rho, rank)
+        return images, jax.vmap(push)(directions, slopes), distance(here, there, rho)
 
     return compiled(run)

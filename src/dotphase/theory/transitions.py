@@ -87,7 +87,7 @@ def phase_of(solutions: Sequence[Solution]) -> Phase:
     best, second = found[:2]
     error = float(np.hypot(best.train_loss.error, second.train_loss.error))
     if best.rule == second.rule:
-        error = float(best.rule.error(second.deviations[:, 1] - best.deviations[:, 1]))
+        error = float(best.rule.error(second.deviations.train_loss - best.deviations.train_loss))
     margin = Estimate(float(second.train_loss.value - best.train_loss.value), error)
     return Phase(best.mechanism if margin.value > 2 * margin.error else "undecided", margin, tuple(found))
 
@@ -120,12 +120,12 @@ def _difference(scenario: Scenario, kind: str, along: str, branch: str, directio
 def _losses_apart(found: list[Solution]) -> tuple[float, np.ndarray]:
     semantic, positional = found
     value = float(semantic.train_loss.value - positional.train_loss.value)
-    return value, semantic.deviations[:, 1] - positional.deviations[:, 1]
+    return value, semantic.deviations.train_loss - positional.deviations.train_loss
 
 
 def _above_the_baseline(found: list[Solution]) -> tuple[float, np.ndarray]:
     baseline = linear_baseline(found[0].scenario).test_error.value
-    return float(found[0].test_error.value - baseline), found[0].deviations[:, 0]
+    return float(found[0].test_error.value - baseline), found[0].deviations.test_error
 
 
 def _replicon_above_one(found: list[Solution]) -> tuple[float, np.ndarray]:

@@ -119,7 +119,7 @@ class Theory(Kind):
             entries |= {name: float(estimate.value), f"{name}_error": float(estimate.error)}
         for name in ("residual", "evaluations", "nodes", "seconds", *WORDS):
             entries[name] = getattr(solution, name)
-        entries["several_minima"] = solution.prox_disagreement
+        entries["several_minima"] = solution.several_minima
         if self.stability:
             radius, entries["several_minima"] = replicon_of(found)
             entries |= {"replicon": float(radius.value), "replicon_error": float(radius.error)}

@@ -1,6 +1,4 @@
-"""The order parameters of the theory, and the unconstrained coordinates in which its equations are solved.
-
-Per token l: q_l = QᵀΣ_lQ/d, the response V_l, m_l = Qᵀp_l/√d and θ_l = QᵀΣ_lQ*/d. Coordinates of each token:
+"""Unconstrained coordinates of the overlaps, in which the theory's equations are solved. Of each token:
 
     C with q = C Cᵀ, its diagonal as logarithms;  the same for V;  m;  and φ for θ,
     C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,   the coordinate being arsinh φ, entry by entry,
@@ -15,16 +13,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from .small import cholesky, inverted, transposed
-
-
-class Overlaps(NamedTuple):
-    """`q`, `V`: (L, r_s, r_s); `m`: (L, r_s); `theta`: (L, r_s, r_t). Conjugates have the same shapes."""
-
-    q: Any
-    V: Any
-    m: Any
-    theta: Any
+from .factorisation import cholesky, inverted, transposed
+from .overlaps import Overlaps, coordinate_layout
 
 
 class Factors(NamedTuple):
@@ -100,9 +90,5 @@ def _unpacked(entries, r: int):
 
 
 def _split(x, length: int, r_s: int, r_t: int):
-    triangle = r_s * (r_s + 1) // 2
-    sizes = np.cumsum([length * triangle, length * triangle, length * r_s])
-    C, V, m, phi = jnp.split(x, sizes)
-    shape = (length, triangle)
-    C, V = _unpacked(C.reshape(shape), r_s), _unpacked(V.reshape(shape), r_s)
-    return C, V, m.reshape(length, r_s), jnp.sinh(phi).reshape(length, r_s, r_t)
+    C, V, m, phi = coordinate_layout((length, r_s, r_t)).split(x)
+    return _unpacked(C, r_s), _unpacked(V, r_s), m, jnp.sinh(phi)
