@@ -15,9 +15,9 @@ from ..finite.overlaps import overlaps as finite_overlaps
 from ..finite.sampling import sample
 from ..finite.training import as_seeds
 from ..gaussian import Rule
+from ..overlaps import Overlaps
 from ..scenario import Scenario
 from ..theory.iteration import iterate
-from ..overlaps import Overlaps
 
 
 @dataclass(frozen=True)

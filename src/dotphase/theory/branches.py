@@ -14,7 +14,7 @@ from ..scenario.scenario import ALIASES, Scenario
 from ..scenario.symmetry import apply, symmetries
 from .roots import SCANNED, Transition, over_node_sets, scan_points
 from .solution import USABLE, Solution
-from .solve import Start, solve
+from .solve import Minimum, Start, solve
 from .starts import NAMES
 from .starts import start as named_start
 
@@ -29,6 +29,7 @@ def follow(
     rule: Rule | None = None,
     rtol: float | None = None,
     progress: Callable[[int, int], None] | None = None,
+    minimum: Minimum = None,
 ) -> list[Solution]:
     """The branch of a start at each of `values` of a parameter, every solve begun at the last that succeeded.
 
@@ -41,7 +42,7 @@ def follow(
     found: list[Solution] = []
     last, values = start, list(values)
     for value in values:
-        solution = _continued(scenario.vary(**{parameter: value}), last, start, rule, rtol)
+        solution = _continued(scenario.vary(**{parameter: value}), last, start, rule, rtol, minimum)
         if solution.outcome in USABLE:
             last = solution
         found.append(solution)
@@ -50,11 +51,13 @@ def follow(
     return found
 
 
-def _continued(scenario: Scenario, last: Start, start: Start, rule: Rule | None, rtol: float | None) -> Solution:
-    solution = solve(scenario, last, rule=rule, rtol=rtol)
+def _continued(
+    scenario: Scenario, last: Start, start: Start, rule: Rule | None, rtol: float | None, minimum: Minimum
+) -> Solution:
+    solution = solve(scenario, last, rule=rule, rtol=rtol, minimum=minimum)
     if solution.outcome in USABLE or last is start:
         return solution
-    again = solve(scenario, start, rule=rule, rtol=rtol)
+    again = solve(scenario, start, rule=rule, rtol=rtol, minimum=minimum)
     return again if again.outcome in USABLE or solution.outcome == "stalled" else solution
 
 
@@ -66,6 +69,7 @@ def spinodal(
     precision: float = 2e-3,
     rule: Sobol | None = None,
     scan: int = SCANNED,
+    minimum: Minimum = None,
 ) -> Transition:
     """Where a branch ends along a parameter: the first end met from the upper side, whether the branch lies above it or
     below (`reason` says which).
@@ -76,12 +80,12 @@ def spinodal(
     """
     along = ALIASES.get(along, along)
     points = scan_points(between, scan)
-    end = lambda nodes: _end(scenario, start, along, points, nodes, precision / 4)
+    end = lambda nodes: _end(scenario, start, along, points, nodes, precision / 4, minimum)
     return over_node_sets("spinodal", along, rule or Sobol(2**14), precision, end)
 
 
 def _end(
-    scenario: Scenario, start: str, along: str, points: np.ndarray, rule: Sobol, width: float
+    scenario: Scenario, start: str, along: str, points: np.ndarray, rule: Sobol, width: float, minimum: Minimum
 ) -> tuple[float | None, int, str]:
     """The end of a branch on one node set (None if there is none), the evaluations, and on which side it lies."""
     last: Start = start
@@ -90,7 +94,7 @@ def _end(
     def exists(p: float) -> bool | None:
         """None where that cannot be told."""
         nonlocal last, spent
-        solution = _continued(scenario.vary(**{along: p}), last, start, rule, None)
+        solution = _continued(scenario.vary(**{along: p}), last, start, rule, None, minimum)
         spent += solution.evaluations
         if solution.outcome == "stalled":
             return None
@@ -135,6 +139,7 @@ def find_fixed_points(
     rule: Rule | None = None,
     extra: Iterable[Overlaps] = (),
     progress: Callable[[int, int], None] | None = None,
+    minimum: Minimum = None,
 ) -> list[Solution]:
     """All fixed points that a search from many starts finds, lowest training loss first, each once.
 
@@ -146,7 +151,7 @@ def find_fixed_points(
     group, found = symmetries(scenario), []
     for done, begin in enumerate(starts, start=1):
         try:
-            solution = solve(scenario, begin, rule=rule, rtol=None)
+            solution = solve(scenario, begin, rule=rule, rtol=None, minimum=minimum)
         except ValueError:
             if isinstance(begin, str):  # a scenario without positions has no positional start
                 continue

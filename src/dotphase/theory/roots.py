@@ -18,7 +18,7 @@ from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..scenario.scenario import Scenario
 from .solution import USABLE, Solution, SolveError
-from .solve import Start, solve
+from .solve import Minimum, Start, solve
 
 SEEDS = 4  # independent node sets
 SURE = 2.0  # errors by which a difference must differ from zero to have a sign
@@ -66,6 +66,7 @@ class Difference:
     of: Callable[[list[Solution]], tuple[float, np.ndarray]]
     signs: tuple[str, str]
     sure: bool = False
+    minimum: Minimum = None
     last: dict[str, Start] = field(default_factory=dict)
     missing: dict[str, dict[float, str]] = field(default_factory=dict)
     known: dict[tuple[float, Sobol], tuple[float, np.ndarray]] = field(default_factory=dict)
@@ -80,9 +81,9 @@ class Difference:
     def _solved(self, p: float, rule: Sobol) -> tuple[float, np.ndarray]:
         scenario, found = self.scenario.vary(**{self.along: p}), []
         for start in self.starts:
-            solution = solve(scenario, self.last.get(start, start), rule=rule, rtol=None)
+            solution = solve(scenario, self.last.get(start, start), rule=rule, rtol=None, minimum=self.minimum)
             if solution.outcome not in USABLE and start in self.last:
-                solution = solve(scenario, start, rule=rule, rtol=None)
+                solution = solve(scenario, start, rule=rule, rtol=None, minimum=self.minimum)
             self.evaluations += solution.evaluations
             if solution.outcome not in USABLE:
                 self.missing.setdefault(start, {})[p] = solution.outcome

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
-from ..inner import InnerMinimum, as_minimum
+from ..inner import as_minimum
 from ..precision import in_double
 from ..scenario.scenario import Scenario
 from .approach import coordinates_of, from_nearby, task_of
@@ -19,7 +19,7 @@ from .assemble import assemble
 from .linearised import Linearised, linearise
 from .linearised import around as map_around
 from .solution import USABLE, Solution, SolveError
-from .solve import Start, solve
+from .solve import Minimum, Start, solve
 from .stability import replicon
 
 STRUGGLE = 40  # evaluations
@@ -41,7 +41,7 @@ class Found(NamedTuple):
 
 
 def solve_row(
-    places: Sequence[Scenario], branches: Sequence[str], rule: Sobol, minimum: str | InnerMinimum = "lowest"
+    places: Sequence[Scenario], branches: Sequence[str], rule: Sobol, minimum: Minimum = None
 ) -> list[list[Found]]:
     """Branches along a row of scenarios, in the order of `places`: per place the branches.
 
@@ -75,7 +75,7 @@ def solve_afresh(
         return Found(solution, None, start)
 
 
-def _followed(places: Sequence[Scenario], branch: str, rule: Sobol, minimum: str | InnerMinimum) -> list[Found]:
+def _followed(places: Sequence[Scenario], branch: str, rule: Sobol, minimum: Minimum) -> list[Found]:
     """A branch from one place to the next: by Newton's steps, else along the flow, else from its start."""
     found: list[Found] = []
     trace: list[Solution] = []  # of the branch, up to the last place

@@ -23,7 +23,7 @@ from ..scenario.scenario import ALIASES, Scenario
 from .deviations import solve_off_gauge
 from .linearised import Linearised, linearise
 from .solution import Solution
-from .solve import Start, solve
+from .solve import Minimum, Start, solve
 
 PARAMETERS = ("sample_ratio", "ridge", "mixing", "token_deviation")
 STEP = 1e-3  # of the central difference, relative: its error is of the order of the square
@@ -101,6 +101,7 @@ def optimal_ridge(
     start: Start = "semantic",
     between: tuple[float, float] = (1e-5, 1.0),
     rule: Sobol | None = None,
+    minimum: Minimum = None,
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ downhill.
 
@@ -110,17 +111,20 @@ def optimal_ridge(
     """
     rule, roots, outcome = rule or Sobol(2**13), [], "interior"
     for seed in range(SEEDS):
-        root, outcome = _optimum(scenario, start, between, replace(rule, seed=rule.seed + seed))
+        root, outcome = _optimum(scenario, start, between, replace(rule, seed=rule.seed + seed), minimum)
         roots.append(root)
         if outcome != "interior":
             break
     log = np.log(roots)
     ridge = float(np.exp(log.mean()))
     error = ridge * float(log.std(ddof=1) / np.sqrt(len(log))) if len(log) > 1 else np.inf
-    return OptimalRidge(Estimate(ridge, error), solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None), outcome)
+    there = solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None, minimum=minimum)
+    return OptimalRidge(Estimate(ridge, error), there, outcome)
 
 
-def _optimum(scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol) -> tuple[float, str]:
+def _optimum(
+    scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol, minimum: Minimum
+) -> tuple[float, str]:
     """Walk downhill in log λ by factors of two until the slope changes sign, then find its root there."""
     from scipy.optimize import brentq
 
@@ -128,7 +132,7 @@ def _optimum(scenario: Scenario, start: Start, between: tuple[float, float], rul
 
     def slope(log_ridge: float) -> float:
         nonlocal last
-        solution = solve(scenario.vary(ridge=float(np.exp(log_ridge))), last, rule=rule, rtol=None)
+        solution = solve(scenario.vary(ridge=float(np.exp(log_ridge))), last, rule=rule, rtol=None, minimum=minimum)
         if solution.outcome != "converged":
             raise ArithmeticError(solution.reason)
         last = solution

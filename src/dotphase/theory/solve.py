@@ -26,6 +26,7 @@ MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where 
 FRESH_SEED = 2**40  # added to the seed of the nodes at each refinement: other scrambles than anybody asks for
 GONE = 0.1  # of its start, below which a signal may be dying out
 Start = str | Overlaps | Solution
+Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
 
 @in_double
@@ -33,7 +34,7 @@ def solve(
     scenario: Scenario,
     start: Start = "semantic",
     *,
-    minimum: str | InnerMinimum = "lowest",
+    minimum: Minimum = None,
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
     budget: int = 2**17,
@@ -49,7 +50,8 @@ def solve(
     - `start`: `"semantic"`, `"positional"`, `"uninformed"`, or overlaps (or a solution) to begin at. What is zero or
       equal in the start by a symmetry of the scenario is so, exactly, in the solution.
     - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which describes the global minimum
-      of the training loss; or `"reached"`, every sample in the one that training reaches (`inner/minima.py`).
+      of the training loss; or `"reached"`, every sample in the one that training reaches (`inner/minima.py`). Unless
+      given, that of a solution to begin at, else the lowest.
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their images, unless given.
     - `rtol`: refine the rule until the standard errors of test error and training loss are below this fraction of
       their values, or `budget` nodes are reached (outcome "imprecise"). None: take the rule as it is.
@@ -65,7 +67,7 @@ def solve(
     with a 144-node rule, which does not resolve the jumps of the prox.
     """
     began = time.perf_counter()
-    rule, minimum = Sobol(COARSE) if rule is None else rule, as_minimum(minimum)
+    rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
     overlaps, branch = _begin(scenario, start)
     task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
     evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
@@ -97,8 +99,8 @@ def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule
     """A rule expected to meet `rtol`, or None if it is met already or the budget forbids it.
 
     An error estimated from a few replicates is itself uncertain by a quarter, and where one stops because it happens to
-    be small it is too small. So nodes are chosen to do half as well again as asked for, and they are new ones: the error
-    that is reported had no say in their number.
+    be small it is too small. So nodes are chosen to do half as well again as asked for, and they are new ones: the
+    error that is reported had no say in their number.
     """
     rule, relative = evaluator.rule, relative_error(evaluator, trail.point)
     excess = relative * MARGIN / rtol
@@ -147,6 +149,12 @@ def solve_many(
     for solution in in_parallel(work, jobs[1:], workers):
         keep(solution)
     return done
+
+
+def _minimum(minimum: Minimum, start: Start) -> InnerMinimum:
+    if minimum is None:
+        minimum = start.minimum if isinstance(start, Solution) else "lowest"
+    return as_minimum(minimum)
 
 
 def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from .roots import (
     scan_points,
 )
 from .solution import Solution
-from .solve import Start, solve
+from .solve import Minimum, Start, solve
 from .spectra import spectra
 from .stability import LETTERS, PARTS, named_eigenvalues
 from .starts import NAMES
@@ -62,7 +62,12 @@ class Phase:
     solutions: tuple[Solution, ...]
 
 
-def phase(scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional"), rule: Sobol | None = None) -> Phase:
+def phase(
+    scenario: Scenario,
+    starts: Iterable[Start] = ("semantic", "positional"),
+    rule: Sobol | None = None,
+    minimum: Minimum = None,
+) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
     **Example**
@@ -70,7 +75,7 @@ def phase(scenario: Scenario, starts: Iterable[Start] = ("semantic", "positional
         phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
     """
     rule = rule or Sobol(2**15)
-    return phase_of([solve(scenario, start, rule=rule, rtol=None) for start in starts])
+    return phase_of([solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for start in starts])
 
 
 def phase_of(solutions: Sequence[Solution]) -> Phase:
@@ -153,6 +158,7 @@ def critical(
     scan: int = SCANNED,
     branch: str = "semantic",
     direction: str | None = None,
+    minimum: Minimum = None,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
@@ -167,6 +173,8 @@ def critical(
       rough (`spinodal`, `instability`, `replicon`) is located on four independent sets of `rule` nodes instead, and its
       error is their scatter.
     - `branch`: of `instability`, `replicon` and `spinodal`.
+    - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones' eigenvalues and replicon
+      do not count the samples that change basin.
     - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch, θ on the others.
 
     **Example**
@@ -179,14 +187,13 @@ def critical(
     along = ALIASES.get(along, along)
     direction = _checked(scenario, kind, along, between, precision, branch, direction)
     if kind == "spinodal":
-        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan)
+        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan, minimum)
     began, points = time.perf_counter(), scan_points(between, scan)
+    make = lambda: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum)
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
-        root = lambda nodes: _on_one_set(
-            _difference(scenario, kind, along, branch, direction), points, nodes, precision
-        )
+        root = lambda nodes: _on_one_set(make(), points, nodes, precision)
         return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
-    rule, difference = rule or Sobol(2**13), _difference(scenario, kind, along, branch, direction)
+    rule, difference = rule or Sobol(2**13), make()
     end = lambda location, outcome, reason, nodes: Transition(
         kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
     )
