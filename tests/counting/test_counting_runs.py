@@ -92,7 +92,7 @@ def test_a_directory_of_another_experiment_is_refused_and_left_alone(machinery, 
 def test_a_directory_that_began_elsewhere_is_refused(machinery, tmp_path):
     run = _unstarted(machinery)
     moved = run.initial._replace(b_out=run.initial.b_out + 1)
-    runs_module.begin(tmp_path, run._replace(initial=moved))
+    runs_module.begin(tmp_path, replace(run, initial=moved))
     with pytest.raises(RunError, match="other initial weights"):
         train(machinery, tmp_path)
 

@@ -59,18 +59,25 @@ def plot(results: Any, against: str | None = None) -> Figure:
 
 
 @in_style
-def draw_solutions(results: Sequence[Any], against: str | None = None) -> Figure:
-    """Test error, training loss and overlaps of solutions (lines) and runs (points), coloured by branch."""
+def draw_solutions(results: Sequence[Any], against: str | None = None, baseline: Sequence[Any] = ()) -> Figure:
+    """Test error, training loss and overlaps of solutions (lines) and runs (points), coloured by branch.
+
+    `baseline`: pairs of a parameter and the linear baseline's test error there.
+    """
     if not results:
         raise ValueError("plot: there is nothing to draw")
     against = varying([result.scenario for result in results]) if against is None else against
-    figure, axes = panels(1, 3, 2.9, 9.5)
+    figure, axes = panels(1, 3, 3.1, 9.5)
     names = list(dict.fromkeys(_branch(result) for result in results))
     for name in names:
         mine = [result for result in results if _branch(result) == name]
         x = [names.index(name) if against is None else result.scenario.value_of(against) for result in mine]
         _draw_branch(axes[0], name, np.array(x, float), mine)
+    if baseline:
+        x, known = zip(*baseline, strict=True)
+        curve(axes[0, 0], x, *_column(known), BASELINE, "linear positional baseline", ls=":")
     _finish(axes[0], against, names)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -98,11 +105,11 @@ def _finish(axes: np.ndarray, against: str | None, names: list[str]) -> None:
         if against is None:
             axis.set_xticks(range(len(names)), names)
             axis.set_xlim(-0.6, len(names) - 0.4)
+            axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         else:
             axis.set_xlabel(LABELS.get(against, against))
     dashes = r"$|\theta|$ full, $|m|$ dashed" if against is not None else r"$|\theta|$ full, $|m|$ pale"
     axes[2].set_title(f"overlaps: {dashes}")
-    axes[0].legend()
 
 
 def _branch(result: Any) -> str:
@@ -132,11 +139,7 @@ def varying(scenarios: Sequence[Any]) -> str | None:
 def draw_curves(branches: Any) -> Figure:
     """Branches over a parameter with bands, the linear baseline beside the test error."""
     listed = [solution for followed in branches.solutions.values() for solution in followed]
-    figure = draw_solutions(listed, branches.along)
-    values, (y, error) = branches.values, _column(branches.baseline)
-    curve(figure.axes[0], values, y, error, BASELINE, "linear positional baseline", ls=":")
-    figure.axes[0].legend()
-    return figure
+    return draw_solutions(listed, branches.along, list(zip(branches.values, branches.baseline, strict=True)))
 
 
 @in_style

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ..estimate import plain
+from ..estimate import Estimate, plain
 from ..scenario import Scenario
 from . import archive, tables
 
@@ -106,9 +106,9 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         alike = type(one) is type(other) and len(one) == len(other)
         return alike and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if hasattr(one, "__array__") or isinstance(one, float | complex):
-        number = not isinstance(other, str) and np.shape(one) == np.shape(other)
-        return type(one) is type(other) and number and bool(np.array_equal(one, other, equal_nan=True))
+    if isinstance(one, float | complex) or (hasattr(one, "__array__") and not isinstance(one, Estimate)):
+        arrays = [np.asarray(each) for each in (one, other)]
+        return bool(np.array_equal(*arrays, equal_nan=all(array.dtype.kind in "fc" for array in arrays)))
     if is_dataclass(one) and type(one).__eq__ is object.__eq__:
         return type(one) is type(other) and _same_fields(one, other)
     return bool(one == other)
