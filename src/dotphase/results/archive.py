@@ -21,6 +21,7 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..scenario import Scenario, scenario_from_toml, scenario_to_toml
+from ..scenario import attention as _attention
 
 FORMAT = "dotphase result 1"
 OURS = re.compile(r"dotphase(\.[a-z]\w*)+:[A-Z_]\w*")  # no module with a leading underscore: those may run something
@@ -92,7 +93,9 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, list | tuple):
         return {"is": type(value).__name__, "value": [inner(entry) for entry in value]}
     if callable(value):
-        return {"is": "function", "value": getattr(value, "__qualname__", repr(value))}
+        ours = getattr(value, "__module__", "") == _attention.__name__
+        name = getattr(value, "__qualname__", repr(value))
+        return {"is": "attention" if ours else "function", "value": name}
     array = np.asarray(value)
     if array.dtype.kind not in "biufcU":
         raise ValueError(f"{type(value).__name__}: cannot be written to a file")
@@ -118,6 +121,7 @@ def _decoded(value: Any, array: Callable[[int], np.ndarray], functions: Mapping[
         "list": lambda entries: [inner(entry) for entry in entries],
         "tuple": lambda entries: tuple(inner(entry) for entry in entries),
         "function": lambda name: functions[name],
+        "attention": lambda name: getattr(_attention, name),
         "array": array,
     }
     return build[kind](held)
