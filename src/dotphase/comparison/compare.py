@@ -15,6 +15,7 @@ from ..progress import Progress, reporting
 from ..results import Result, brief, numbers, text_table
 from ..scenario import Scenario
 from ..theory import Solution, solve
+from ..theory.solve import Minimum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -127,12 +128,13 @@ def compare(
     seeds: int | Iterable[int] = 8,
     starts: Sequence[str] = STARTS,
     *,
+    minimum: Minimum = None,
     progress: Progress = False,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `progress`, True for a bar or
-    a function `progress(done, total)`.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of
+    the theory, as in `solve`; `progress`, True for a bar or a function `progress(done, total)`.
     """
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
@@ -144,7 +146,7 @@ def compare(
     done = 0
     with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
         for start in starts:
-            theory[start] = solve(scenario, start)
+            theory[start] = solve(scenario, start, minimum=minimum)
             report(done := done + 1)
             passed[start] = gamp(scenario, d, start, seeds, progress=lambda k, _, before=done: report(before + k))
             done += len(seeds)

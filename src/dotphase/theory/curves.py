@@ -16,6 +16,7 @@ from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import follow
 from .solution import Solution
+from .solve import Minimum
 from .transitions import Phase, phase_of
 
 if TYPE_CHECKING:
@@ -79,13 +80,15 @@ def branches(
     *,
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
+    minimum: Minimum = None,
     progress: Progress = None,
 ) -> Branches:
     """Branches over values of a parameter, each followed from where it is sure to exist.
 
     The semantic branch is followed downwards (from many samples), the others upwards.
 
-    **Arguments**: `along`, the parameter, by any name `Scenario.vary` takes; `rule` and `rtol` as in `solve`.
+    **Arguments**: `along`, the parameter, by any name `Scenario.vary` takes; `rule`, `rtol`, `minimum` as in `solve`;
+    `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**
 
@@ -101,7 +104,7 @@ def branches(
             order = points[::-1] if start == "semantic" else points
             before = number * len(points)
             tell = lambda done, total, before=before: report(before + done)
-            followed = follow(scenario, start, along, order.tolist(), rule, rtol, tell)
+            followed = follow(scenario, start, along, order.tolist(), rule, rtol, tell, minimum=minimum)
             found[start] = tuple(followed[::-1] if start == "semantic" else followed)
     baseline = tuple(linear_baseline(scenario.vary(**{along: value})).test_error for value in points.tolist())
     return Branches(scenario, along, points, found, baseline)
