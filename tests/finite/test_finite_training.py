@@ -130,7 +130,7 @@ def test_bad_input_is_one_clear_error(arguments, message):
 
 @pytest.mark.parametrize("run", [gamp, fit_linear, sample])
 def test_what_does_not_fit_into_memory_is_refused_everywhere(run):
-    with pytest.raises(ValueError, match="3.2 PB of memory"):
+    with pytest.raises(ValueError, match=r"3\.2 PB of memory"):
         run(paper(), 10_000_000)
 
 

@@ -61,7 +61,9 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
     try:
         weights = np.array(start, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(_expected(shape, type(start).__name__)) from None
+        weights = np.array(np.nan)
+    if weights.ndim == 0:
+        raise ValueError(_expected(shape, start))
     if weights.shape != shape:
         raise ValueError(f"start: expected weights of shape {shape}, got {weights.shape}")
     if not np.isfinite(weights).all():
