@@ -114,7 +114,7 @@ class Run(Result):
     def diverged(self) -> np.ndarray:
         """Which seeds have a loss that is not finite any more, (seeds,)."""
         losses = np.stack([self.history.train_loss, self.history.validation_loss])
-        return ~np.isfinite(losses).all((0, 2))
+        return np.asarray(~np.isfinite(losses).all((0, 2)))
 
     def rows(self) -> list[dict[str, Any]]:
         last = {name: np.asarray(a)[:, -1] for name, a in self.history._asdict().items() if self.epochs_done}

@@ -55,7 +55,7 @@ def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable
         solution.save("semantic.dotphase")
         dotphase.load("semantic.dotphase") == solution      # True
     """
-    given = functions if isinstance(functions, Mapping) else {function.__qualname__: function for function in functions}
+    given: Any = functions if isinstance(functions, Mapping) else {each.__qualname__: each for each in functions}
     try:
         with zipfile.ZipFile(path) as file:
             document = json.loads(file.read("result.json"))
