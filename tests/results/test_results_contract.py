@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import dotphase
-from dotphase.comparison import NoisyStart, follow
-from dotphase.counting import CountingTask, Experiment, Recipe, perform, what_stayed
+from dotphase.comparison import Comparison, Entry, Trajectories
+from dotphase.counting import CountingTask, Experiment, Recipe, Recovery
 from dotphase.counting import train as train_counting
 from dotphase.counting.summary import summarise
 from dotphase.estimate import Estimate
@@ -28,11 +28,16 @@ RULE = Sobol(2**9)
 SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.softmax_attention(1))
 
 
-def theory_results():
-    solution = dotphase.solve(SCENARIO, "semantic", rule=RULE, rtol=None)
+@pytest.fixture(scope="module")
+def solution():
+    return dotphase.solve(SCENARIO, "semantic", rule=RULE, rtol=None)
+
+
+def of_theory(solution):
+    other = replace(solution, branch="positional", train_loss=solution.train_loss + 1)
     yield solution
     yield solution.stability
-    yield phase_of([solution, replace(solution, branch="positional", train_loss=solution.train_loss + 1)])
+    yield phase_of([solution, other])
     yield dotphase.branches(SCENARIO, [1.9, 2.0], starts=["semantic"], rule=RULE, rtol=None)
     yield dotphase.linear_baseline(SCENARIO)
     yield Transition("linear", "sample_ratio", Estimate(np.nan, np.inf), "absent", "no change of sign", 12, 512, 0.5)
@@ -40,7 +45,7 @@ def theory_results():
     yield Sensitivity(Estimate(-0.1, 0.01), Estimate(0.2, 0.01))
 
 
-def finite_results():
+def of_experiments(solution):
     runs = dotphase.train(SCENARIO, 40, seeds=2, record=10)
     diverged = dotphase.train(SCENARIO, 40, optimiser=dotphase.GradientDescent(rate=1e4), seeds=2)
     passed = dotphase.gamp(SCENARIO, 40, seeds=1, iterations=5)
@@ -50,27 +55,24 @@ def finite_results():
     one, other = (start_weights(objective.sample.instance, name) for name in ("semantic", "positional"))
     yield straight_path(objective, one, other, 5)
     yield lowest_curvatures(objective, one)
+    entries = [Entry("semantic", name, getattr(solution, name), passed.q, runs.q) for name in ("q", "m", "theta")]
+    by_start = ({"semantic": each} for each in (solution, passed, runs))
+    yield entries[0]
+    yield Comparison(SCENARIO, 40, tuple(entries), *by_start)
+    yield Trajectories(40, ("q_1", "q_2"), np.ones((3, 2)), np.arange(12.0).reshape(2, 3, 2))
 
 
-def comparison_results():
-    comparison = dotphase.compare(SCENARIO, 40, 2, ["semantic"])
-    yield comparison
-    yield comparison.entries[0]
-    yield follow(SCENARIO, 40, 2, NoisyStart(), 1, RULE)
-
-
-def counting_results():
+def of_counting():
     task = CountingTask(length=4, letters=12, samples=400)
     run = train_counting(Experiment(task=task, recipe=Recipe(batch=32, epochs=1), seeds=(0, 1)))
     summary = summarise(run)
     yield from (run, summary, summary.seeds[0], summary.scores)
-    yield what_stayed(run, perform(run, recipe=Recipe("sgd", batch=32, epochs=1)))[0]
+    yield Recovery(0, 0.9, 0.8, 0.9, 30.0, 0.1, 0.2, 0.01, 0.5, summary.scores, summary.scores)
 
 
 @pytest.fixture(scope="module")
-def everything():
-    makers = (theory_results, finite_results, comparison_results, counting_results)
-    return [result for make in makers for result in make()]
+def everything(solution):
+    return [*of_theory(solution), *of_experiments(solution), *of_counting()]
 
 
 def test_no_result_type_is_forgotten(everything):
@@ -141,8 +143,7 @@ def test_datasets_have_named_axes(everything):
         assert not any(str(name).startswith("dim_") for name in dataset.dims)
 
 
-def test_what_differs_is_not_equal_and_time_does_not_count():
-    solution = dotphase.solve(SCENARIO, "semantic", rule=RULE, rtol=None)
+def test_what_differs_is_not_equal_and_time_does_not_count(solution):
     assert replace(solution, seconds=solution.seconds + 1) == solution
     assert replace(solution, residual=0.5) != solution
     moved = solution.overlaps._replace(q=solution.overlaps.q + 1e-12)
@@ -150,9 +151,9 @@ def test_what_differs_is_not_equal_and_time_does_not_count():
     assert replace(solution, scenario=SCENARIO.vary(alpha=2.1)) != solution
 
 
-def test_a_solution_says_how_far_it_can_be_trusted():
-    solution = dotphase.solve(SCENARIO, "semantic", rule=RULE, rtol=None)
-    assert "stability not asked for" in str(solution)
+def test_a_solution_says_how_far_it_can_be_trusted(solution):
+    fresh = replace(solution)
+    assert "stability not asked for" in str(fresh)
     assert "several minima" in str(solution)
     verdict = solution.stability.verdict
     assert verdict in str(solution)
