@@ -34,6 +34,7 @@ _HOMES = {
     "estimate": ["Estimate"],
     "gaussian": ["GaussHermite", "Sobol"],
     "theory": ["Baseline", "Overlaps", "Solution", "SolveError", "linear_baseline", "solve", "solve_many"],
+    "theory.curves": ["Branches", "branches"],
     "theory.transitions": ["critical", "critical_line", "phase"],
     "theory.branches": ["find_fixed_points", "follow", "spinodal"],
     "theory.sensitivity": ["optimal_ridge", "sensitivities"],
@@ -50,6 +51,8 @@ _HOMES = {
         "train",
     ],
     "comparison": ["compare"],
+    "results": ["Result", "load"],
+    "pictures": ["plot"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = ["__version__", *sorted(_HOME_OF)]

@@ -102,17 +102,17 @@ def show(
 def _training(title: str, epochs: int):
     """A progress bar on the standard error; refusals in one line; Ctrl-C says how to go on."""
     from dotphase.counting import Run, RunError
-    from dotphase.counting.progress import epoch_bar
+    from dotphase.progress import reporting
 
     done = 0
 
     def remember(run: Run):
         nonlocal done
         done = run.epochs_done
-        update(run)
+        report(done, run.reached)
 
     try:
-        with epoch_bar(title, epochs) as update:
+        with reporting(True, title, epochs) as report:
             yield remember
     except (RunError, OSError) as error:
         with one_line_errors():

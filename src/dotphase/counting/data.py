@@ -98,9 +98,9 @@ def spell(tokens) -> list[str]:
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or say what is wrong with it."""
     known = LETTERS[: task.letters]
-    strangers = sorted(set(text) - set(known))
-    if strangers:
-        raise ValueError(f"{''.join(strangers)!r} not among the letters {known} of this run")
+    unknown = sorted(set(text) - set(known))
+    if unknown:
+        raise ValueError(f"{''.join(unknown)!r} not among the letters {known} of this run")
     if len(text) != task.length:
         raise ValueError(f"the sentence has {len(text)} letters, this run was trained on {task.length}")
     return np.array([known.index(letter) for letter in text], np.int32)

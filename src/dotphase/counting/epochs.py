@@ -27,7 +27,7 @@ class Recipe:
     def __post_init__(self):
         if self.optimiser not in ("adam", "sgd"):
             raise ValueError(f"optimiser must be adam or sgd, got {self.optimiser!r}")
-        if self.batch < 1 or self.epochs < 1 or not self.learning_rate > 0:
+        if self.batch < 1 or self.epochs < 1 or not 0 < self.learning_rate < np.inf:
             raise ValueError(
                 "batch, epochs and learning rate must be positive, "
                 f"got {self.batch}, {self.epochs} and {self.learning_rate}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum, as_minimum
 from ..overlaps import Overlaps
 from ..precision import in_double
+from ..progress import Progress, reporting
 from ..scenario.scenario import Scenario
 from ..threads import in_parallel
 from .approach import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
@@ -19,7 +21,7 @@ from .assemble import SIGNAL, assemble, collapse, relative_error
 from .evaluator import Evaluator
 from .fixed_points import Trail
 from .solution import Solution, SolveError
-from .starts import mechanism
+from .starts import check_overlaps, mechanism
 from .starts import start as named_start
 
 MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where one began
@@ -120,7 +122,7 @@ def solve_many(
     *,
     rules: Sequence[Rule] | None = None,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     **options,
 ) -> list[Solution]:
     """Solve many scenarios, each from its start (one for all, or a list), with its rule if `rules` is given; other
@@ -135,19 +137,13 @@ def solve_many(
     for name, listed in (("starts", each), ("rules", given)):
         if len(listed) != len(scenarios):
             raise ValueError(f"{name}: {len(listed)} for {len(scenarios)} scenarios")
-    done: list[Solution] = []
-
-    def keep(solution: Solution) -> None:
-        done.append(solution)
-        if progress is not None:
-            progress(len(done), len(scenarios))
-
-    jobs = list(zip(scenarios, each, given, strict=True))
+    jobs, done = list(zip(scenarios, each, given, strict=True)), []
     work = lambda job: solve(job[0], job[1], rule=job[2], **options)
-    for job in jobs[:1]:  # alone, since it compiles what the others share
-        keep(work(job))
-    for solution in in_parallel(work, jobs[1:], workers):
-        keep(solution)
+    # The first one alone, since it compiles what the others share.
+    with reporting(progress, "solving", len(jobs)) as report:
+        for solution in chain(map(work, jobs[:1]), in_parallel(work, jobs[1:], workers)):
+            done.append(solution)
+            report(len(done))
     return done
 
 
@@ -162,6 +158,7 @@ def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
         return named_start(scenario, start), start
     if isinstance(start, Solution):
         return start.overlaps, start.branch
+    check_overlaps(start)
     length, (r_s, r_t) = scenario.length, scenario.ranks
     shapes = Overlaps((length, r_s, r_s), (length, r_s, r_s), (length, r_s), (length, r_s, r_t))
     for name, part, shape in zip(Overlaps._fields, start, shapes, strict=True):

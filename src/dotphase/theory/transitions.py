@@ -15,13 +15,16 @@ root gets its error.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
+from ..progress import Progress, counting, track
+from ..results import Result
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import spinodal
@@ -42,13 +45,16 @@ from .spectra import spectra
 from .stability import LETTERS, PARTS, named_eigenvalues
 from .starts import NAMES
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
 ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
 OTHER = {"semantic": "m", "positional": "theta", "uninformed": "theta"}  # which small signal may grow on a branch
 
 
-@dataclass(frozen=True)
-class Phase:
+@dataclass(frozen=True, repr=False, eq=False)
+class Phase(Result):
     """The branch of lowest training loss.
 
     - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a solve
@@ -60,6 +66,26 @@ class Phase:
     winner: str
     margin: Estimate
     solutions: tuple[Solution, ...]
+
+    row = "branch"
+
+    @property
+    def headline(self) -> str:
+        if not np.isfinite(self.margin.value):
+            return f"{self.winner} ({'a solve stalled' if self.winner == 'unknown' else 'the only branch'})"
+        return f"{self.winner}, by {self.margin} of training loss"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for solution in self.solutions for row in solution.rows()]
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *(f"  {solution.headline}" for solution in self.solutions)])
+
+    def plot(self) -> Figure:
+        """The branches beside each other."""
+        from ..pictures import draw_solutions
+
+        return draw_solutions(self.solutions)
 
 
 def phase(
@@ -159,6 +185,7 @@ def critical(
     branch: str = "semantic",
     direction: str | None = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
@@ -176,6 +203,7 @@ def critical(
     - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones' eigenvalues and replicon
       do not count the samples that change basin.
     - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch, θ on the others.
+    - `progress`: True for a bar, or a function called with the number of values tried so far and None.
 
     **Example**
 
@@ -187,19 +215,23 @@ def critical(
     along = ALIASES.get(along, along)
     direction = _checked(scenario, kind, along, between, precision, branch, direction)
     if kind == "spinodal":
-        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan, minimum)
+        nodes = rule or Sobol(min(ROUGH, budget))
+        return spinodal(scenario, branch, along, between, precision, nodes, scan, minimum, progress)
     began, points = time.perf_counter(), scan_points(between, scan)
-    make = lambda: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum)
+    new = lambda tried: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum, tried=tried)
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
-        root = lambda nodes: _on_one_set(make(), points, nodes, precision)
-        return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
-    rule, difference = rule or Sobol(2**13), make()
+        with counting(progress, f"{kind} transition") as tried:
+            root = lambda nodes: _on_one_set(new(tried), points, nodes, precision)
+            return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
+    rule = rule or Sobol(2**13)
     end = lambda location, outcome, reason, nodes: Transition(
         kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
     )
     try:
-        p = coarse_root(difference, points, rule, precision)
-        location, nodes, reason = refined_root(difference, p, rule, precision, budget)
+        with counting(progress, f"{kind} transition") as tried:
+            difference = new(tried)
+            p = coarse_root(difference, points, rule, precision)
+            location, nodes, reason = refined_root(difference, p, rule, precision, budget)
     except Absent as error:
         return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
     return end(location, "imprecise" if reason else "located", reason, nodes)
@@ -236,15 +268,11 @@ def critical_line(
     kind: str,
     values: Iterable[float],
     across: str = "mixing",
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     **options,
 ) -> list[Transition]:
     """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
     `critical`.
     """
-    values, found = list(values), []
-    for value in values:
-        found.append(critical(scenario.vary(**{across: value}), kind, **options))
-        if progress is not None:
-            progress(len(found), len(values))
-    return found
+    points = track(list(values), f"{kind} transitions", progress)
+    return [critical(scenario.vary(**{across: value}), kind, **options) for value in points]
