@@ -1,0 +1,65 @@
+# The public names of dotphase and where they live, in one place: __init__.py reads this file, and so do editors and
+# type checkers. ASCII only, since it is read whatever the locale.
+
+from . import counting as counting
+from . import sweeps as sweeps
+from .comparison import Comparison as Comparison
+from .comparison import compare as compare
+from .estimate import Estimate as Estimate
+from .finite import LBFGS as LBFGS
+from .finite import Adam as Adam
+from .finite import GradientDescent as GradientDescent
+from .finite import LinearFits as LinearFits
+from .finite import Objective as Objective
+from .finite import Runs as Runs
+from .finite import exact_test_error as exact_test_error
+from .finite import fit_linear as fit_linear
+from .finite import gamp as gamp
+from .finite import sample as sample
+from .finite import train as train
+from .gaussian import GaussHermite as GaussHermite
+from .gaussian import Sobol as Sobol
+from .scenario import Attention as Attention
+from .scenario import Positions as Positions
+from .scenario import Scenario as Scenario
+from .scenario import Tokens as Tokens
+from .scenario import constant_attention as constant_attention
+from .scenario import isotropic as isotropic
+from .scenario import linear_attention as linear_attention
+from .scenario import mixture as mixture
+from .scenario import no_positions as no_positions
+from .scenario import opposite_positions as opposite_positions
+from .scenario import paper as paper
+from .scenario import positions_from_gram as positions_from_gram
+from .scenario import read_scenario as read_scenario
+from .scenario import scenario_from_toml as scenario_from_toml
+from .scenario import scenario_to_toml as scenario_to_toml
+from .scenario import softmax_attention as softmax_attention
+from .scenario import write_scenario as write_scenario
+from .sweeps import Study as Study
+from .sweeps import open_sweep as open_sweep
+from .sweeps import read_study as read_study
+from .sweeps import run_sweep as run_sweep
+from .theory import Baseline as Baseline
+from .theory import Overlaps as Overlaps
+from .theory import Solution as Solution
+from .theory import SolveError as SolveError
+from .theory import linear_baseline as linear_baseline
+from .theory import solve as solve
+from .theory import solve_many as solve_many
+from .theory.branches import find_fixed_points as find_fixed_points
+from .theory.branches import follow as follow
+from .theory.branches import spinodal as spinodal
+from .theory.roots import Transition as Transition
+from .theory.sensitivity import OptimalRidge as OptimalRidge
+from .theory.sensitivity import Sensitivity as Sensitivity
+from .theory.sensitivity import optimal_ridge as optimal_ridge
+from .theory.sensitivity import sensitivities as sensitivities
+from .theory.stability import Stability as Stability
+from .theory.stability import stability as stability
+from .theory.transitions import Phase as Phase
+from .theory.transitions import critical as critical
+from .theory.transitions import critical_line as critical_line
+from .theory.transitions import phase as phase
+
+__version__: str
