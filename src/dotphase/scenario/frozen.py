@@ -38,12 +38,13 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
 
 def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
     """Nested tuples of finite floats with the shape of `values`; `name` is the field an error speaks of."""
-    if np.iscomplexobj(values):
-        raise ValueError(f"{name}: expected real numbers, got complex ones")
     try:
-        array = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        array = np.asarray(given.real, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected numbers in a rectangular array, got {values!r}") from None
+    if np.iscomplexobj(given):
+        raise ValueError(f"{name}: expected real numbers, got complex ones")
     if ndim is not None and array.ndim != ndim:
         raise ValueError(f"{name}: expected {ndim} dimensions, got shape {array.shape}")
     if not np.isfinite(array).all():
