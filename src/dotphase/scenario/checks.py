@@ -65,4 +65,6 @@ def _of_indices(attention: Attention, fields: np.ndarray) -> str:
     with jax.enable_x64(True):
         error, _ = checked(jax.numpy.asarray(fields), **attention.values)
     said = error.get()
-    return f"looks beyond its fields, which have shape {fields.shape}: {said.splitlines()[0].rstrip('. ')}" if said else ""
+    return (
+        f"looks beyond its fields, which have shape {fields.shape}: {said.splitlines()[0].rstrip('. ')}" if said else ""
+    )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .names import LETTERS
+from ..names import LETTERS
 
 Numbers = float | tuple["Numbers", ...]
 
@@ -40,7 +40,7 @@ def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
     """Nested tuples of finite floats with the shape of `values`; `name` is the field an error speaks of."""
     try:
         given = np.asarray(values)
-        array = np.asarray(given.real, dtype=np.float64)
+        array = np.asarray(np.real(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected numbers in a rectangular array, got {values!r}") from None
     if np.iscomplexobj(given):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from ..names import under_any_name
 from .attention import mixture, softmax_attention
-from .names import under_any_name
 from .scenario import Scenario
 from .tokens import isotropic, opposite_positions
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..names import ALIASES as ALIASES
+from ..names import spelled_as, word_of
 from .attention import Attention, Form
 from .checks import check_attention
 from .frozen import finite_number, freeze, thaw
 from .law import Law, law_of
-from .names import ALIASES as ALIASES  # re-exported for the rooms that name parameters
-from .names import spelled_as, word_of
 from .tokens import Positions, Tokens
 
 NUMBERS = ("sample_ratio", "ridge")
@@ -117,11 +117,14 @@ class Scenario:
 
     def vary(self, **changes: Any) -> Scenario:
         """The same scenario with other numbers: `sample_ratio`, `ridge`, `token_deviation`, `mixing` or any other
-        parameter of the teacher or the student by name, or by the paper's letters (`alpha`, `omega`, `sigma`, `lambda`).
+        parameter of the teacher or the student by name; also by the paper's letters (`alpha`, `omega`, `sigma`).
 
             scenario.vary(sample_ratio=1.5, mixing=0.2)
         """
-        scenario, known = self, (*NUMBERS, *PARTS, *self.teacher.parameters, *self.student.parameters, "token_deviation")
+        scenario, known = (
+            self,
+            (*NUMBERS, *PARTS, *self.teacher.parameters, *self.student.parameters, "token_deviation"),
+        )
         for name, value in spelled_as(known, changes).items():
             if name == "token_deviation":
                 change: dict[str, Any] = {"tokens": scenario.tokens.scaled_to(value)}

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from ..names import spelled_as, word_of
 from . import attention as build
 from .attention import Attention
-from .names import spelled_as, word_of
 from .presets import paper
 from .scenario import Scenario
 from .tokens import Positions, Tokens, isotropic, no_positions

@@ -16,6 +16,7 @@ from ..scenario.scenario import Scenario
 from ..threads import in_parallel
 from .approach import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
 from .assemble import SIGNAL, assemble, collapse, relative_error
+from .checks import check_nodes, check_precision, check_scenario
 from .evaluator import Evaluator
 from .fixed_points import Trail
 from .solution import Solution, SolveError
@@ -68,6 +69,10 @@ def solve(
     """
     began = time.perf_counter()
     rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
+    check_scenario(scenario)
+    check_precision(rtol, tolerance, most_evaluations)
+    if rtol is not None:
+        check_nodes(rule, budget)
     overlaps, branch = _begin(scenario, start)
     task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
     evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
@@ -130,7 +135,7 @@ def solve_many(
     are worked on by `workers` threads, by default one per core; `progress(done, total)` is called after each.
     """
     scenarios = list(scenarios)
-    each = list(starts) if isinstance(starts, list) else [starts] * len(scenarios)
+    each = [starts] * len(scenarios) if isinstance(starts, Start) else list(starts)
     given = [options.pop("rule", None)] * len(scenarios) if rules is None else list(rules)
     for name, listed in (("starts", each), ("rules", given)):
         if len(listed) != len(scenarios):

@@ -25,6 +25,7 @@ from ..gaussian import Sobol
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import spinodal
+from .checks import check_nodes, check_scenario
 from .linearised import linearise
 from .roots import (
     SCANNED,
@@ -43,6 +44,7 @@ from .stability import LETTERS, PARTS, named_eigenvalues
 from .starts import NAMES
 
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
 ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
 OTHER = {"semantic": "m", "positional": "theta", "uninformed": "theta"}  # which small signal may grow on a branch
 
@@ -186,14 +188,16 @@ def critical(
     """
     along = ALIASES.get(along, along)
     direction = _checked(scenario, kind, along, between, precision, branch, direction)
+    rule = rule or first_nodes(kind, budget)
+    check_nodes(rule, budget)
     if kind == "spinodal":
-        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan, minimum)
+        return spinodal(scenario, branch, along, between, precision, rule, scan, minimum)
     began, points = time.perf_counter(), scan_points(between, scan)
     make = lambda: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum)
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
         root = lambda nodes: _on_one_set(make(), points, nodes, precision)
-        return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
-    rule, difference = rule or Sobol(2**13), make()
+        return over_node_sets(kind, along, rule, precision, root)
+    difference = make()
     end = lambda location, outcome, reason, nodes: Transition(
         kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
     )
@@ -203,6 +207,11 @@ def critical(
     except Absent as error:
         return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
     return end(location, "imprecise" if reason else "located", reason, nodes)
+
+
+def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
+    """The nodes with which the search for a transition begins."""
+    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, budget), seed=seed)
 
 
 def _on_one_set(
@@ -216,13 +225,19 @@ def _on_one_set(
 
 def _checked(scenario: Scenario, kind: str, along: str, between, precision, branch: str, direction: str | None) -> str:
     """The direction of an instability; complains about what cannot be."""
+    check_scenario(scenario)
     scenario.value_of(along)
     if kind not in KINDS:
-        raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
         raise ValueError(
             f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
         )
+    for end in between:
+        try:
+            scenario.vary(**{along: end})
+        except ValueError as error:
+            raise ValueError(f"between: {error}") from None
     if branch not in NAMES:
         raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
     direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
