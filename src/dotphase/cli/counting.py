@@ -11,7 +11,7 @@ from .errors import Commands
 from .options import Json, folder, print_table
 
 app: typer.Typer = typer.Typer(
-    help="The counting task: one small transformer that attends to positions or to letters.",
+    help="The counting task. One small transformer that attends to positions or to letters.",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=Commands,
@@ -32,7 +32,7 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
 ):
-    """Train a mechanism over several seeds, and say what each seed learnt."""
+    """Train a mechanism over several seeds. Says what each seed learnt."""
     from dotphase.counting import CountingTask, Experiment, Recipe
     from dotphase.counting import train as train_run
     from dotphase.counting.metrics import require_enough
@@ -59,7 +59,7 @@ def surgery(
     learning_rate: Annotated[float, typer.Option(help="Step size of the plain gradient steps.")] = 1e-3,
     as_json: Json = False,
 ):
-    """Lift a trained run's restriction, shake it, go on with plain SGD, and say what stayed."""
+    """Lift a trained run's restriction. Shakes it, goes on with plain SGD, and says what stayed."""
     from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
 
     before = load(directory)
@@ -81,7 +81,7 @@ def show(
     out: Annotated[Path | None, typer.Option(help="Where to put the pictures; the first run.")] = None,
     as_json: Json = False,
 ):
-    """Draw where trained models look in a sentence, and how they learnt; print what they answer."""
+    """Draw where trained models look in a sentence. Also how they learnt; prints what they answer."""
     from dotphase.counting import load
     from dotphase.counting.pictures import learning_curves
     from dotphase.counting.show import look

@@ -62,7 +62,7 @@ def compare(
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Lay theory, message passing and training over each other, with errors."""
+    """Theory, message passing and training side by side. With errors, deviations in units of them."""
     from dotphase.comparison import compare as run
     from dotphase.comparison import draw_comparison
 

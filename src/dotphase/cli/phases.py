@@ -30,7 +30,7 @@ def phase_diagram(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Both branches over a grid in (α, ω): a store with every point, and a picture of who wins.
+    """Who wins over a grid in (α, ω). A store with every point of both branches, and a picture.
 
     The same command goes on where it was interrupted.
     """
@@ -86,7 +86,7 @@ def transition(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """The α at which a transition takes place, with its error, by root-finding on solved branches."""
+    """The α at which a transition takes place. With its error, by root-finding on solved branches."""
     from dotphase.theory.transitions import critical, first_nodes
 
     low, high = numbers("--between", between, "first:last")

@@ -26,7 +26,7 @@ def reproduce(
     latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's figures anew, with data, PDF, PNG and a report; run it again to go on where it stopped."""
+    """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it stopped."""
     from dotphase.figures.catalogue import chosen
     from dotphase.figures.reproduce import reproduce as make
     from dotphase.threads import available_cores

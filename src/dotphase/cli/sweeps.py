@@ -25,7 +25,7 @@ class _RunUnlessNamed(Commands):
 
 
 app: typer.Typer = typer.Typer(
-    help="Sweeps: `dotphase sweep STUDY.toml --out RUN.zarr` computes a study, or goes on where it stopped.",
+    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=_RunUnlessNamed,

@@ -27,7 +27,7 @@ def solve(
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Solve the theory: test error, training loss, overlaps and stability of a branch, each with its error."""
+    """What the theory says of each branch. Test error, training loss, overlaps and stability, each with its error."""
     from dotphase.gaussian import Sobol
     from dotphase.theory import solve_many
     from dotphase.theory.starts import NAMES
@@ -55,7 +55,7 @@ def baseline(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The linear positional baseline: the best test error without looking at the tokens."""
+    """The linear positional baseline. The best test error without looking at the tokens."""
     if d is not None:
         from dotphase.finite import fit_linear
 
@@ -82,7 +82,7 @@ def branches(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """A table of the semantic and the positional branch over several α, and which of them wins."""
+    """Both mechanisms over several α. A table of the two branches, and which of them wins."""
     from dotphase.gaussian import Sobol
     from dotphase.theory import linear_baseline, solve_many
 

@@ -30,6 +30,7 @@ Start = str | Overlaps | Solution
 Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # an iteration that runs away is an outcome
 @in_double
 def solve(
     scenario: Scenario,

@@ -211,7 +211,9 @@ def critical(
 
 def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
     """The nodes with which the search for a transition begins."""
-    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, budget), seed=seed)
+    if budget < 64:
+        raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
+    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, 2 ** int(np.log2(budget))), seed=seed)
 
 
 def _on_one_set(
