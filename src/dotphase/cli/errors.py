@@ -6,9 +6,11 @@ stalled, or every run diverged · 130 interrupted · 141 whoever read the output
 
 from __future__ import annotations
 
+import _thread
 import codecs
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -102,6 +104,22 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
         raise error
     letters = error.object[error.start : error.end]
     return "".join(SPELLED.get(letter, "?") for letter in letters), error.end
+
+
+def keep_interruptions() -> None:
+    """Raise a Ctrl-C again that fell into a callback of the garbage collector, where Python ignores what is raised:
+    JAX has one, and it runs often while a function is compiled."""
+    before = sys.unraisablehook
+
+    def again(lost: Any) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            before(lost)
+            return
+        timer = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again
 
 
 def end_at_once(code: int) -> None:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from dotphase.finite import Runs
     from dotphase.scenario import Scenario
 
-Dimension = Annotated[int, typer.Option("--d", min=1, help="The dimension d.")]
+Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, help="How many realisations: seeds 0, 1, …")]
+Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
 
 
 @of_scenario()
@@ -44,7 +44,7 @@ def gamp(
     start: Start = "semantic",
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
-    iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
+    iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
