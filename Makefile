@@ -42,4 +42,4 @@ bench: install
 	$(PY) -m benchmarks
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -31,7 +31,7 @@ def train(
     batch: Annotated[int, typer.Option(min=1, help="Sequences per step.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
-):
+) -> None:
     """Train a mechanism over several seeds. Says what each seed learnt."""
     from dotphase.counting import CountingTask, Experiment, Recipe
     from dotphase.counting import train as train_run
@@ -58,7 +58,7 @@ def surgery(
     noise: Annotated[float, typer.Option(help="Size of the shake, per weight.")] = 1e-3,
     learning_rate: Annotated[float, typer.Option(help="Step size of the plain gradient steps.")] = 1e-3,
     as_json: Json = False,
-):
+) -> None:
     """Lift a trained run's restriction. Shakes it, goes on with plain SGD, and says what stayed."""
     from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
 
@@ -80,7 +80,7 @@ def show(
     seed: Annotated[int | None, typer.Option(help="Which seed to look at; the first if not given.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to put the pictures; the first run.")] = None,
     as_json: Json = False,
-):
+) -> None:
     """Draw where trained models look in a sentence. Also how they learnt; prints what they answer."""
     from dotphase.counting import load
     from dotphase.counting.pictures import learning_curves

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..scenario import Scenario
-from ..scenario.frozen import whole_number
 from .instance import Instance
 from .local_problem import LocalProblem
 from .objective import Objective
@@ -146,7 +145,6 @@ def gamp(
 
     Each run's `trajectory` is a `Messages`.
     """
-    whole_number("iterations", iterations)
     begin = perf_counter()
     runs = []
     for seed in track(as_seeds(seeds), f"message passing, d = {d}", progress):

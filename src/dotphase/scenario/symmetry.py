@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,7 +89,7 @@ def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
     return bool((np.abs(image - table) <= 1e-12 * (1 + np.abs(table))).all())
 
 
-def apply(g: Symmetry, q, V, m, theta):
+def apply(g: Symmetry, q: Any, V: Any, m: Any, theta: Any) -> tuple[Any, Any, Any, Any]:
     """The image of overlaps (or of their conjugates) under `g`: any arrays shaped (L, r_s, …)."""
     s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
     two = s[:, None] * s[None, :]

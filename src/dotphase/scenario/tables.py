@@ -6,7 +6,7 @@ paper or by those of the code, as everywhere.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -31,7 +31,7 @@ Matrix = Annotated[list[Row], Field(min_length=1)]
 class Table(BaseModel):
     """A table of a file: nothing unknown in it, numbers under either name."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
@@ -50,7 +50,7 @@ class Study(BaseModel):
     - `compute`: label → computation; the label comes before the names of its variables.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     name: str = "study"
     scenario: Annotated[dict[str, Any], BeforeValidator(_source)] = Field(default_factory=lambda: {"paper": {}})

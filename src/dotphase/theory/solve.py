@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def solve_many(
     rules: Sequence[Rule] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-    **options,
+    **options: Any,
 ) -> list[Solution]:
     """Solve many scenarios, each from its start (one for all, or a list), with its rule if `rules` is given; other
     options as in `solve`.

@@ -17,6 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -254,7 +255,7 @@ def critical_line(
     values: Iterable[float],
     across: str = "mixing",
     progress: Callable[[int, int], None] | None = None,
-    **options,
+    **options: Any,
 ) -> list[Transition]:
     """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
     `critical`.
