@@ -44,7 +44,7 @@ def gamp(
     start: Start = "semantic",
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
-    iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
+    iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""

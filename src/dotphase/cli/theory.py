@@ -49,9 +49,7 @@ def solve(
 @of_scenario()
 def baseline(
     task: Scenario,
-    d: Annotated[
-        int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")
-    ] = None,
+    d: Annotated[int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:

@@ -96,6 +96,8 @@ def compare(
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `progress`, bars
     while they run.
+
+    **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     theory = {start: solve(scenario, start) for start in starts}

@@ -163,18 +163,30 @@ def _compiled(form: Form) -> Callable[..., Any]:
 def softmax_attention(rank: int = 1, tied: bool = True) -> Attention:
     """Dot-product attention: S[h] = softmax_rows(h hᵀ); untied, S[h] = softmax_rows(h_Q h_Kᵀ) with h = (h_Q | h_K).
 
-    `rank` is the width of the query; an untied attention has twice as many columns.
+    **Arguments**: `rank`, the width of the query; `tied`: an untied attention has twice as many columns.
+
+    **Example**: `paper().vary(student=softmax_attention(2))`.
     """
     return _dot_product("softmax", _softmax_tied if tied else _softmax_untied, rank, tied)
 
 
 def linear_attention(rank: int = 1, tied: bool = True) -> Attention:
-    """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ."""
+    """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ.
+
+    **Arguments**: `rank` and `tied` as in `softmax_attention`.
+
+    **Example**: `paper().vary(student=linear_attention())`.
+    """
     return _dot_product("linear", _linear_tied if tied else _linear_untied, rank, tied)
 
 
 def constant_attention(matrix: ArrayLike, rank: int = 1) -> Attention:
-    """Positional-only attention: S[h] = A, the same whatever the tokens say."""
+    """Positional-only attention: S[h] = A, the same whatever the tokens say.
+
+    **Arguments**: `matrix`, A, (L, L); `rank`, of the fields it does not look at.
+
+    **Example**: `paper().vary(teacher=constant_attention([[0.6, 0.4], [0.4, 0.6]]))`.
+    """
     parameters = {"positional": freeze("positional", matrix, ndim=2)}
     settings = (("rank", rank),)
     return Attention(_constant, rank, parameters, entrywise=True, kind="constant", settings=settings)
@@ -188,6 +200,8 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     - `positional`: A, (L, L).
     - `mixing`: ω ∈ [0, 1], from purely semantic to purely positional.
     - `semantic`: the semantic attention; tied softmax of rank one unless given.
+
+    **Example**: `mixture([[0.6, 0.4], [0.4, 0.6]], mixing=0.3, semantic=softmax_attention(2))`.
     """
     semantic = softmax_attention(1) if semantic is None else semantic
     mixing = finite_number("mixing", mixing, most=1)

@@ -14,6 +14,8 @@ from .tables import ScenarioTable, validated
 def read_scenario(path: str | Path) -> Scenario:
     """The scenario described by a TOML file; a `ValueError` names the field that is wrong.
 
+    **Arguments**: `path`, the file.
+
     **Example**
 
         write_scenario(paper(alpha=2), "task.toml")
@@ -28,7 +30,7 @@ def read_scenario(path: str | Path) -> Scenario:
 
 
 def write_scenario(scenario: Scenario, path: str | Path) -> None:
-    """Write a scenario of built-in parts so that `read_scenario` gives an equal one.
+    """Write a `scenario` of built-in parts to the file `path`, so that `read_scenario` gives an equal one.
 
     **Example**: `write_scenario(paper(alpha=2), "task.toml")`.
     """
@@ -36,7 +38,7 @@ def write_scenario(scenario: Scenario, path: str | Path) -> None:
 
 
 def scenario_from_toml(text: str) -> Scenario:
-    """The scenario a TOML text describes.
+    """The scenario a TOML `text` describes.
 
     **Example**: `scenario_from_toml(scenario_to_toml(scenario)) == scenario`.
     """
@@ -49,7 +51,7 @@ def scenario_from_tables(document: dict[str, Any]) -> Scenario:
 
 
 def scenario_to_toml(scenario: Scenario) -> str:
-    """A TOML text that `scenario_from_toml` reads back to an equal scenario.
+    """A TOML text that `scenario_from_toml` reads back to an equal `scenario`.
 
     **Example**: `print(scenario_to_toml(paper(alpha=2)))`.
     """

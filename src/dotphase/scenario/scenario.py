@@ -52,6 +52,10 @@ class Scenario:
     - `sample_ratio`: α = n/d.
     - `ridge`: λ.
     - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless given.
+
+    **Example**: `paper(alpha=2, omega=0.3).vary(ridge=0.1)`, or with parts of one's own:
+
+        Scenario(mixture(A, 0.3), softmax_attention(1), isotropic(2, 0.5), opposite_positions(), 2.0, 0.01)
     """
 
     teacher: Attention

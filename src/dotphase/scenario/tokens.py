@@ -70,7 +70,12 @@ class Tokens:
 
 
 def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
-    """Σ_l = σ_l² I: one kind of direction. `deviation` is σ, or one σ_l per token."""
+    """Σ_l = σ_l² I: one kind of direction.
+
+    **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token.
+
+    **Example**: `isotropic(2, deviation=0.5)`.
+    """
     length = whole_number("length", length)
     sigma = thaw(freeze("token_deviation", deviation))
     if sigma.ndim > 1 or (sigma.ndim == 1 and len(sigma) != length):
@@ -88,6 +93,8 @@ class Positions:
 
     - `components`: τ, (K, L): τ_l = √d p_l·e along each kind of direction, in the order of `Tokens.eigenvalues`. With
       isotropic tokens (one row there) any number of rows is allowed, in equal shares: then p_l·p_l' = Σ_k τ_kl τ_kl'/K.
+
+    **Example**: `Positions([[1.0, -1.0]])` are the paper's.
     """
 
     components: ArrayLike
@@ -103,17 +110,28 @@ class Positions:
 
 
 def opposite_positions(norm: float = 1.0) -> Positions:
-    """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`."""
+    """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`.
+
+    **Example**: `paper().vary(positions=opposite_positions(2.0))`.
+    """
     return Positions([[norm, -norm]])
 
 
 def no_positions(length: int) -> Positions:
-    """p_l = 0: the student sees the tokens alone."""
+    """p_l = 0: the student sees the tokens alone.
+
+    **Arguments**: `length`, L.
+
+    **Example**: `paper().vary(positions=no_positions(2))`.
+    """
     return Positions(np.zeros((1, length)))
 
 
 def positions_from_gram(gram: ArrayLike) -> Positions:
-    """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens."""
+    """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens.
+
+    **Example**: `positions_from_gram([[1.0, -0.5], [-0.5, 2.0]])`.
+    """
     gram = thaw(freeze("gram", gram, ndim=2))
     if gram.shape[0] != gram.shape[1] or (np.abs(gram - gram.T) > 1e-10 * np.abs(gram).max()).any():
         raise ValueError("gram: scalar products p_l·p_l' form a symmetric matrix, (L, L); this one is not")

@@ -134,6 +134,10 @@ def read_study(path: str | Path, overrides: Iterable[str] = ()) -> Study:
     """The study of a TOML file, with `key=value` overrides (`"axes.alpha.linspace=[0.1, 2, 5]"`) put in.
 
     A `ValueError` names what is wrong, in one line.
+
+    **Arguments**: `path`, the file; `overrides`, as above.
+
+    **Example**: `read_study("slices.toml", ["compute.theory.nodes=4096"])`.
     """
     path = Path(path)
     try:

@@ -58,7 +58,7 @@ def solve(
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their images, unless given.
     - `rtol`: refine the rule until the standard errors of test error and training loss are below this fraction of
       their values, or `budget` nodes are reached (outcome "imprecise"). None: take the rule as it is.
-    - `tolerance`: on the undamped residual.
+    - `tolerance`: on the undamped residual; `most_evaluations` of the map to reach it.
     - `throw`: raise `SolveError` unless the outcome is "converged" or "imprecise".
 
     **Example**
@@ -130,11 +130,14 @@ def solve_many(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> list[Solution]:
-    """Solve many scenarios, each from its start (one for all, or a list), with its rule if `rules` is given; other
-    options as in `solve`.
+    """Solve many scenarios, each from its start, with its rule if `rules` is given.
+
+    **Arguments**: `scenarios`; `starts`, one for all or one for each; `options` as in `solve`.
 
     Scenarios of one structure (tokens, ranks, attention functions) share one compilation, whatever their numbers. They
     are worked on by `workers` threads, by default one per core; `progress(done, total)` is called after each.
+
+    **Example**: `solve_many([paper(alpha=1), paper(alpha=2)], "positional", rtol=1e-2)`.
     """
     scenarios = list(scenarios)
     each = [starts] * len(scenarios) if isinstance(starts, Start) else list(starts)

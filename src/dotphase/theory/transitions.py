@@ -73,6 +73,8 @@ def phase(
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
+    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15 unless given).
+
     **Example**
 
         phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
@@ -167,7 +169,7 @@ def critical(
 
     **Arguments**
 
-    - `kind`: one of `KINDS`, as above.
+    - `scenario`: what is learned;  `kind`: one of `KINDS`, as above.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a rule.
     - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
@@ -257,8 +259,12 @@ def critical_line(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> list[Transition]:
-    """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
-    `critical`.
+    """A transition traced over values of another parameter: α_c(ω) unless told otherwise.
+
+    **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter `across`;
+    `progress(done, total)` is called after each.
+
+    **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
     values, found = list(values), []
     for value in values:
