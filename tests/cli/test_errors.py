@@ -26,6 +26,7 @@ def run(*words):
     [
         (("solve", "--rtol", -1), "rtol: must be positive"),
         (("solve", "--rtol", "nan"), "rtol: must be positive"),
+        (("solve", "--minimum", "highest"), "minimum: expected one of lowest, reached"),
         (("solve", "--alpha", "many"), "'--alpha' / '--sample-ratio'"),
         (("solve", "--seed", -1), "--seed"),
         (("solve", "--beta", 1), "No such option: --beta"),

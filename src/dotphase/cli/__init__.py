@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
+
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Entry point of `dotphase` and `python -m dotphase`."""
     try:
-        from .app import app
-        from .cache import keep_compilations
-        from .errors import INTERRUPTED, end_at_once, keep_interruptions, spell_out
+        _run()
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
+        _end_at_once()
 
-        keep_compilations()
-        spell_out()
-        keep_interruptions()
-        app(prog_name="dotphase")
-    except KeyboardInterrupt:  # before there were commands to interrupt
-        os._exit(130)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
-            end_at_once(INTERRUPTED)
-        raise
+
+def _run() -> None:
+    from .app import app
+    from .cache import keep_compilations
+    from .errors import keep_interruptions, spell_out
+
+    keep_compilations()
+    spell_out()
+    keep_interruptions()
+    app(prog_name="dotphase")
+
+
+def _end_at_once() -> None:
+    """End the process without tidying up: a thread that is still compiling would crash while Python shuts down."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)

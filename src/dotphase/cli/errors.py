@@ -18,7 +18,9 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-NO_ANSWER, INTERRUPTED, CUT_OFF = 3, 130, 141
+from . import INTERRUPTED
+
+NO_ANSWER, CUT_OFF = 3, 141
 
 try:  # typer brings its own click, or uses the one that is installed: it depends on its version
     from typer._click.exceptions import ClickException, NoArgsIsHelpError
@@ -120,11 +122,3 @@ def keep_interruptions() -> None:
         timer.start()
 
     sys.unraisablehook = again
-
-
-def end_at_once(code: int) -> None:
-    """End the process without tidying up: a thread that is still compiling would crash while Python shuts down."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):
-            stream.flush()
-    os._exit(code)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Which random scrambles of the nodes.")]
 Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
+Minimum = Annotated[
+    str, typer.Option("--minimum", help="Which minimum every sample is in: lowest, or reached (by training).")
+]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="On this machine. [default: one per core]")]
 
 

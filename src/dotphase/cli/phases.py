@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, Seed, Workers, folder, grid, numbers, of_scenario, progress_bar
+from .options import Json, Minimum, Seed, Workers, folder, grid, numbers, of_scenario, progress_bar
 
 if TYPE_CHECKING:
     import xarray
@@ -80,6 +80,7 @@ def transition(
         str | None,
         typer.Option("--direction", help="Of instability: q, V, m or theta. [default: the other mechanism's]"),
     ] = None,
+    minimum: Minimum = "lowest",
     between: Annotated[str, typer.Option("--between", help="Where to look for α, first:last.")] = "0.2:5",
     precision: Annotated[float, typer.Option("--precision", help="Standard error of α asked for.")] = 4e-3,
     budget: Annotated[int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")] = 2**18,
@@ -91,8 +92,8 @@ def transition(
 
     low, high = numbers("--between", between, "first:last")
     options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
-    rule = first_nodes(kind, budget, seed)
-    found = critical(task, kind, between=(low, high), rule=rule, **options)
+    options |= {"rule": first_nodes(kind, budget, seed), "minimum": minimum}
+    found = critical(task, kind, between=(low, high), **options)
     absent = found.outcome == "absent"
     if as_json:
         counts = {"evaluations": found.evaluations, "nodes": found.nodes, "seconds": round(found.seconds, 3)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, Rtol, Seed, of_scenario, print_table, progress_bar
+from .options import Json, Minimum, Rtol, Seed, of_scenario, print_table, progress_bar
 
 if TYPE_CHECKING:
     from dotphase.scenario import Scenario
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def solve(
     task: Scenario,
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
+    minimum: Minimum = "lowest",
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
     stability: Annotated[
@@ -35,8 +36,9 @@ def solve(
     if branch not in (*NAMES, "all"):
         raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
     starts = list(NAMES) if branch == "all" else [branch]
+    options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
     with progress_bar("solving") as progress:
-        found = solve_many([task] * len(starts), starts, rule=Sobol(seed=seed), rtol=rtol, progress=progress)
+        found = solve_many([task] * len(starts), starts, progress=progress, **options)
     if as_json:
         answers = [s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found]
         typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
@@ -76,6 +78,7 @@ def branches(
     alphas: Annotated[
         str, typer.Option("--alphas", "--sample-ratios", help="Sample ratios α, comma-separated.")
     ] = "0.75,1,1.25,1.5,2",
+    minimum: Minimum = "lowest",
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
     as_json: Json = False,
@@ -90,8 +93,9 @@ def branches(
         raise ValueError(f"--alphas: expected numbers like 0.75,1,2, got {alphas!r}") from None
     tasks = [base.vary(alpha=ratio) for ratio in ratios for _ in range(2)]
     starts = ["semantic", "positional"] * len(ratios)
+    options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
     with progress_bar("solving") as progress:
-        found = solve_many(tasks, starts, rule=Sobol(seed=seed), rtol=rtol, progress=progress)
+        found = solve_many(tasks, starts, progress=progress, **options)
     rows = list(zip(ratios, found[::2], found[1::2], strict=True))
     linear = linear_baseline(base).test_error
     if as_json:

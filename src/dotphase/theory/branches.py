@@ -35,8 +35,8 @@ def follow(
 
     Where continuation fails the start itself is tried; what fails still is in the list, with its reason.
 
-    **Arguments**: `scenario`, `start`, `rule`, `rtol` as in `solve`; `parameter`, by any name `Scenario.vary` takes;
-    `values` in the order of the continuation; `progress(done, total)` is called after each.
+    **Arguments**: `scenario`, `start`, `minimum`, `rule`, `rtol` as in `solve`; `parameter`, by any name that
+    `Scenario.vary` takes; `values` in the order of the continuation; `progress(done, total)` is called after each.
 
     **Example**
 
@@ -81,7 +81,8 @@ def spinodal(
     location is their mean, its error their standard error, which may well be larger than `precision`: near
     its end a branch is soft, and sampling errors are amplified.
 
-    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule` and `scan` as in `critical`; `start`: the branch.
+    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan` and `minimum` as in `critical`;
+    `start`: the branch.
 
     **Example**: `spinodal(paper(omega=0.3), "semantic").location`.
     """
@@ -154,7 +155,8 @@ def find_fixed_points(
     proportions and with several responses V, and `extra`. Fixed points that differ by a symmetry of the
     scenario or by a rotation of the student's columns are one.
 
-    **Arguments**: `scenario` and `rule` as in `solve`; `extra` overlaps to start from; `progress(done, total)`.
+    **Arguments**: `scenario`, `minimum` and `rule` as in `solve`; `extra` overlaps to start from;
+    `progress(done, total)` is called after each.
 
     **Example**: `[s.mechanism for s in find_fixed_points(paper(alpha=2, omega=0.3))]`.
     """

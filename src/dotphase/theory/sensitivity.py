@@ -106,7 +106,7 @@ def optimal_ridge(
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ downhill.
 
-    **Arguments**: `scenario`, `start` and `rule` as in `solve`; `between`: where to look for λ.
+    **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look for λ.
 
     **Example**
 

@@ -73,7 +73,8 @@ def phase(
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
-    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15 unless given).
+    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15 unless given);
+    `minimum` as in `solve`.
 
     **Example**
 
