@@ -23,9 +23,12 @@ from . import INTERRUPTED
 NO_ANSWER, CUT_OFF = 3, 141
 
 try:  # typer brings its own click, or uses the one that is installed: it depends on its version
-    from typer._click.exceptions import ClickException, NoArgsIsHelpError
+    from typer._click import exceptions
 except ImportError:
-    from click.exceptions import ClickException, NoArgsIsHelpError  # type: ignore[assignment]
+    from click import exceptions  # type: ignore[no-redef]
+
+ClickException: Any = exceptions.ClickException
+NoArgsIsHelpError: Any = getattr(exceptions, "NoArgsIsHelpError", ())  # older ones print the help and exit
 
 
 class Commands(TyperGroup):

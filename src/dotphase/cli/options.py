@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..names import word_of
+from .errors import one_line_errors as one_line_errors
 
 if TYPE_CHECKING:
     from dotphase.scenario import Scenario

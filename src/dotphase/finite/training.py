@@ -22,7 +22,7 @@ from .starts import Start, name_of, start_weights
 from .test_error import exact_test_error
 
 SINGLE_TOLERANCE = 1e-4
-OPTIMISERS: dict[str, type[LBFGS] | type[GradientDescent] | type[Adam]] = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
+OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 
 @dataclass(frozen=True, eq=False)
