@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from .options import Json, one_line_errors, progress_bar
+from .errors import Commands
+from .options import Json, folder, progress_bar
 
 if TYPE_CHECKING:
     import xarray
 
 
-class _RunUnlessNamed(TyperGroup):
+class _RunUnlessNamed(Commands):
     """`dotphase sweep STUDY.toml` is short for `dotphase sweep run STUDY.toml`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -24,9 +24,10 @@ class _RunUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    help="Sweeps: `dotphase sweep STUDY.toml --out RUN.zarr` computes a study, or goes on where it stopped.",
+app: typer.Typer = typer.Typer(
+    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     cls=_RunUnlessNamed,
 )
 
@@ -35,7 +36,7 @@ app = typer.Typer(
 def run(
     study: Annotated[Path, typer.Argument(help="The study, a TOML file.")],
     out: Annotated[Path, typer.Option("--out", help="The store; one of the same study is gone on with.")],
-    workers: Annotated[int, typer.Option("--workers", help="Workers on this machine.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Workers on this machine.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a running dask scheduler, tcp://…")
     ] = None,
@@ -44,17 +45,17 @@ def run(
     ] = None,
 ) -> None:
     """Compute a study into a store. The same command goes on after an interruption; finished points are kept."""
-    with one_line_errors():
-        from dotphase.sweeps import read_study, run_sweep
+    from dotphase.sweeps import read_study, run_sweep
 
-        declared = read_study(study, changes or [])
-        with progress_bar(declared.name) as progress:
-            dataset = run_sweep(declared, out, workers=workers, scheduler=scheduler, progress=progress)
-        failed = _print_outcomes(dataset, list(declared.compute))
-        typer.echo(str(out))
-        if failed:
-            typer.echo("some points failed; the same command tries them again", err=True)
-            raise typer.Exit(1)
+    declared = read_study(study, changes or [])
+    folder("--out", out.parent)
+    with progress_bar(declared.name) as progress:
+        dataset = run_sweep(declared, out, workers=workers, scheduler=scheduler, progress=progress)
+    failed = _print_outcomes(dataset, list(declared.compute))
+    typer.echo(str(out))
+    if failed:
+        typer.echo("some points failed; the same command tries them again", err=True)
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -63,19 +64,18 @@ def status(
     as_json: Json = False,
 ) -> None:
     """How far a sweep is."""
-    with one_line_errors():
-        from dotphase.sweeps.status import status as look
+    from dotphase.sweeps.status import status as look
 
-        found = look(store)
-        if as_json:
-            typer.echo(json.dumps(found, indent=2))
-            return
-        typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
-        for label, counts in found["compute"].items():
-            typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
-        if found["rate"]:
-            left = found["seconds_left"]
-            typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
+    found = look(store)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
+    for label, counts in found["compute"].items():
+        typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
+    if found["rate"]:
+        left = found["seconds_left"]
+        typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
 
 
 @app.command()
@@ -92,11 +92,10 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Folder. [default: where the store is]")] = None,
 ) -> None:
     """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
-    with one_line_errors():
-        from dotphase.sweeps.export import export as write
+    from dotphase.sweeps.export import export as write
 
-        for file in write(store, form, out):
-            typer.echo(str(file))
+    for file in write(store, form, out):
+        typer.echo(str(file))
 
 
 def _counts(counts: dict[str, Any]) -> str:

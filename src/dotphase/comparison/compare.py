@@ -135,6 +135,8 @@ def compare(
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of
     the theory, as in `solve`; `progress`, True for a bar or a function `progress(done, total)`.
+
+    **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:

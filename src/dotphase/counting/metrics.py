@@ -64,7 +64,7 @@ class _Sums(NamedTuple):
     pairs: np.ndarray  # (blocks, T, T)  how many pairs of letters that was
 
 
-def measure(weights: Weights, tokens, mechanism: Mechanism) -> Scores:
+def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Scores:
     """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the sequences."""
     require_enough(len(tokens))
     # Equal blocks, so that leaving out any of them is the same experiment.

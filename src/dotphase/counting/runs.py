@@ -39,7 +39,7 @@ class Surgery:
     mechanism: Mechanism
     noise: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.noise >= 0:
             raise ValueError(f"noise must be 0 or more, got {self.noise}")
 
@@ -56,7 +56,7 @@ class Experiment:
     seeds: tuple[int, ...] = (0, 1, 2, 3)
     surgery: Surgery | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:

@@ -84,7 +84,9 @@ def fit_linear(
     The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new
     samples, E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
 
-    **Arguments**: as in `train`; `rule` is for the Gaussian average.
+    **Arguments**: `scenario`, `d`, `seeds` and `progress` as in `train`; `rule` is for the Gaussian average.
+
+    **Example**: `fit_linear(paper(omega=0.3), d=1000, seeds=8).test_error`.
     """
     begin, realised = perf_counter(), instances(scenario, d, seeds)
     fits = []

@@ -173,6 +173,8 @@ def gamp(
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
     Each run's `trajectory` is a `Messages`.
+
+    **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
     """
     limits = whole("searching", searching, least=0), whole("iterations", iterations)
     _check_damping(damping)

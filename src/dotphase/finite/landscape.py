@@ -96,10 +96,11 @@ class _Hessian:
 class counted:
     """A function that counts its calls."""
 
-    def __init__(self, function: Callable) -> None:
-        self.function, self.calls = function, 0
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function: Callable[..., Any] = function
+        self.calls: int = 0
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> Any:
         self.calls += 1
         return self.function(*arguments)
 

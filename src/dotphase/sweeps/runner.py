@@ -44,6 +44,8 @@ def run_sweep(
       and counting by processes, each on its share of the cores. One: everything in this process.
     - `scheduler`: the address of a running dask scheduler whose workers do the work instead.
     - `progress`: called with (done, total, failed) units at the start and after each one.
+
+    **Example**: `run_sweep(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
     study = study if isinstance(study, Study) else study_from(study)
     path = Path(path)

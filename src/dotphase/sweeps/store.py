@@ -88,6 +88,10 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
     """The dataset of a sweep, finished or not, numbers being read as they are used.
 
     Points that are not finished have the outcome "unfinished", and no number.
+
+    **Arguments**: `path`, the store.
+
+    **Example**: `open_sweep("run.zarr").theory_test_error.sel(branch="semantic").plot()`.
     """
     import xarray
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 
@@ -50,7 +50,7 @@ class Study(BaseModel):
     - `compute`: label → computation; the label comes before the names of its variables.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     name: str = "study"
     scenario: Annotated[dict[str, Any], BeforeValidator(_source)] = Field(default_factory=lambda: {"paper": {}})
@@ -134,6 +134,10 @@ def read_study(path: str | Path, overrides: Iterable[str] = ()) -> Study:
     """The study of a TOML file, with `key=value` overrides (`"axes.alpha.linspace=[0.1, 2, 5]"`) put in.
 
     A `ValueError` names what is wrong, in one line.
+
+    **Arguments**: `path`, the file; `overrides`, as above.
+
+    **Example**: `read_study("slices.toml", ["compute.theory.nodes=4096"])`.
     """
     path = Path(path)
     try:

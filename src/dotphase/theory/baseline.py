@@ -44,8 +44,8 @@ class Baseline(Result):
 def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 
-    **Arguments**: `rule`, of the average over u; Gauss–Hermite in up to four dimensions L r_t unless given, scrambled
-    Sobol' points beyond.
+    **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions L r_t unless given,
+    scrambled Sobol' points beyond.
 
     **Example**: `linear_baseline(paper(omega=0.3)).test_error` is 0.00197138.
     """

@@ -36,6 +36,9 @@ def follow(
 
     Where continuation fails the start itself is tried; what fails still is in the list, with its reason.
 
+    **Arguments**: `scenario`, `start`, `minimum`, `rule`, `rtol` as in `solve`; `parameter`, by any name that
+    `Scenario.vary` takes; `values` in the order of the continuation; `progress(done, total)` is called after each.
+
     **Example**
 
         follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2, 1.5, 1, 0.7])
@@ -77,6 +80,11 @@ def spinodal(
     The end is located by bisection to a quarter of `precision` on each of several independent node sets; the
     location is their mean, its error their standard error, which may well be larger than `precision`: near
     its end a branch is soft, and sampling errors are amplified.
+
+    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan` and `minimum` as in `critical`;
+    `start`: the branch.
+
+    **Example**: `spinodal(paper(omega=0.3), "semantic").location`.
     """
     along = ALIASES.get(along, along)
     points = scan_points(between, scan)
@@ -155,6 +163,11 @@ def find_fixed_points(
     Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in several
     proportions and with several responses V, and `extra`. Fixed points that differ by a symmetry of the
     scenario or by a rotation of the student's columns are one.
+
+    **Arguments**: `scenario`, `minimum` and `rule` as in `solve`; `extra` overlaps to start from;
+    `progress(done, total)` is called after each.
+
+    **Example**: `[s.mechanism for s in find_fixed_points(paper(alpha=2, omega=0.3))]`.
     """
     starts: list[Start] = [*NAMES, *_mixed(scenario), *extra]
     group, found = symmetries(scenario), []

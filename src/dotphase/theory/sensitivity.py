@@ -46,6 +46,7 @@ def sensitivities(
 
     **Arguments**
 
+    - `solution`: the branch at which they are taken.
     - `parameters`: names as `Scenario.vary` takes them.
     - `rule`: nodes; the derivatives are means over four scrambles of it, the errors their standard errors.
 
@@ -113,6 +114,8 @@ def optimal_ridge(
     minimum: Minimum = None,
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ downhill.
+
+    **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look for λ.
 
     **Example**
 

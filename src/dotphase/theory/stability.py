@@ -136,6 +136,8 @@ class Stability(Result):
 def stability(solution: Solution, rule: Rule | None = None) -> Stability:
     """The replicon and the eigenvalues of a solution, on its own nodes unless others are given.
 
+    **Arguments**: `solution`, a fixed point; `rule`, other nodes.
+
     **Example**
 
         at = stability(dotphase.solve(dotphase.paper(alpha=1.25), "positional"))

@@ -28,6 +28,7 @@ from ..results import Result
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import spinodal
+from .checks import check_nodes, check_scenario
 from .linearised import linearise
 from .roots import (
     SCANNED,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
 ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
 OTHER = {"semantic": "m", "positional": "theta", "uninformed": "theta"}  # which small signal may grow on a branch
 
@@ -95,6 +97,9 @@ def phase(
     minimum: Minimum = None,
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
+
+    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15 unless given);
+    `minimum` as in `solve`.
 
     **Example**
 
@@ -191,7 +196,7 @@ def critical(
 
     **Arguments**
 
-    - `kind`: one of `KINDS`, as above.
+    - `scenario`: what is learned;  `kind`: one of `KINDS`, as above.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a rule.
     - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
@@ -214,16 +219,16 @@ def critical(
     """
     along = ALIASES.get(along, along)
     direction = _checked(scenario, kind, along, between, precision, branch, direction)
+    rule = rule or first_nodes(kind, budget)
+    check_nodes(rule, budget)
     if kind == "spinodal":
-        nodes = rule or Sobol(min(ROUGH, budget))
-        return spinodal(scenario, branch, along, between, precision, nodes, scan, minimum, progress)
+        return spinodal(scenario, branch, along, between, precision, rule, scan, minimum, progress)
     began, points = time.perf_counter(), scan_points(between, scan)
     new = lambda tried: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum, tried=tried)
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
         with counting(progress, f"{kind} transition") as tried:
             root = lambda nodes: _on_one_set(new(tried), points, nodes, precision)
-            return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
-    rule = rule or Sobol(2**13)
+            return over_node_sets(kind, along, rule, precision, root)
     end = lambda location, outcome, reason, nodes: Transition(
         kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
     )
@@ -237,6 +242,13 @@ def critical(
     return end(location, "imprecise" if reason else "located", reason, nodes)
 
 
+def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
+    """The nodes with which the search for a transition begins."""
+    if budget < 64:
+        raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
+    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, 2 ** int(np.log2(budget))), seed=seed)
+
+
 def _on_one_set(
     difference: Difference, points: np.ndarray, rule: Sobol, precision: float
 ) -> tuple[float | None, int, str]:
@@ -248,13 +260,19 @@ def _on_one_set(
 
 def _checked(scenario: Scenario, kind: str, along: str, between, precision, branch: str, direction: str | None) -> str:
     """The direction of an instability; complains about what cannot be."""
+    check_scenario(scenario)
     scenario.value_of(along)
     if kind not in KINDS:
-        raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
         raise ValueError(
             f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
         )
+    for end in between:
+        try:
+            scenario.vary(**{along: end})
+        except ValueError as error:
+            raise ValueError(f"between: {error}") from None
     if branch not in NAMES:
         raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
     direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
@@ -269,10 +287,14 @@ def critical_line(
     values: Iterable[float],
     across: str = "mixing",
     progress: Progress = None,
-    **options,
+    **options: Any,
 ) -> list[Transition]:
-    """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
-    `critical`.
+    """A transition traced over values of another parameter: α_c(ω) unless told otherwise.
+
+    **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter `across`;
+    `progress(done, total)` is called after each.
+
+    **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
     points = track(list(values), f"{kind} transitions", progress)
     return [critical(scenario.vary(**{across: value}), kind, **options) for value in points]
