@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..finite.instance import Instance
 from ..finite.objective import trace
 from ..finite.overlaps import Overlaps, overlaps
 from ..finite.progress import track
+from ..finite.sampling import attention_of
 from ..finite.test_error import exact_test_error
 from ..finite.training import as_seeds
 from ..scenario import Scenario
@@ -110,43 +111,56 @@ def _descend(instance: Instance, weights: np.ndarray, step: Step, count: int, so
     """`count` steps, block by block."""
     import jax
 
+    student = instance.scenario.student
+    most = max(1, BLOCK // instance.gamma.size)
+    for first in range(0, count, most):
+        used = min(most, count - first)  # all blocks have one size, and one compilation; of the last a part is used
+        sentences = _fresh(instance, most, used, source)
+        with jax.enable_x64(True):
+            weights = np.asarray(_compiled(student.form)(weights, used, sentences, tuple(step), student.values))
+    return weights
+
+
+class Sentences(NamedTuple):
+    """`seen` x̃, (n, L, d), in single precision; `target` T G^{xx̃} and `gram` G^{x̃x̃}, (n, L, L)."""
+
+    seen: np.ndarray
+    target: np.ndarray
+    gram: np.ndarray
+
+
+def _fresh(instance: Instance, count: int, used: int, source: np.random.Generator) -> Sentences:
     length, d = instance.gamma.shape
-    scenario, scale = instance.scenario, np.sqrt(instance.gamma)
-    descend = _compiled(scenario.student.form, scenario.teacher.form)
-    numbers = scenario.student.values, scenario.teacher.values
-    most = max(1, BLOCK // (length * d))
-    with jax.enable_x64(True):
-        fixed = jax.device_put((scale, instance.positions, instance.teacher_weights, tuple(step), numbers))
-        for first in range(0, count, most):
-            normals = source.standard_normal((min(most, count - first), length, d), dtype=np.float32)
-            weights = descend(weights, normals, *fixed)
-        return np.asarray(weights)
+    single = lambda array: np.asarray(array, dtype=np.float32)
+    x = np.zeros((count, length, d), dtype=np.float32)
+    source.standard_normal(dtype=np.float32, out=x[:used])
+    x *= single(np.sqrt(instance.gamma))
+    seen = x + single(instance.positions)
+    u = x @ single(instance.teacher_weights / np.sqrt(d))
+    T = np.moveaxis(attention_of(instance.scenario.teacher, np.moveaxis(u, 0, -1).astype(np.float64)), -1, 0)
+    mixed, gram = (np.einsum("nld,nkd->nlk", left, seen).astype(np.float64) / d for left in (x, seen))
+    return Sentences(seen, T @ mixed, gram)
 
 
 @lru_cache(maxsize=64)
-def _compiled(student: Form, teacher: Form):
+def _compiled(student: Form):
     import jax
     import jax.numpy as jnp
 
-    def descend(weights, normals, scale, positions, teacher_weights, step, numbers):
+    def descend(weights, used, sentences, step, numbers):
         rate, ridge = step
         d = len(weights)
-        x = normals * scale
-        seen = x + positions
-        u = jnp.moveaxis(x @ teacher_weights, 0, -1) / jnp.sqrt(d)
-        T = jnp.moveaxis(lifted(teacher)(u, **numbers[1]), -1, 0)
-        gram = seen @ seen.swapaxes(1, 2) / d
-        target = T @ (x @ seen.swapaxes(1, 2)) / d
 
         def loss(z, target, gram):  # ‖y − f‖²/(2d) up to what z does not enter
-            S = lifted(student)(z[:, :, None], **numbers[0])[..., 0]
+            S = lifted(student)(z[:, :, None], **numbers)[..., 0]
             return 0.5 * trace(S, gram, S) - (S * target).sum()
 
-        def one(Q, sentence):
-            seen, target, gram = sentence
-            slope = jax.grad(loss)(seen @ Q / jnp.sqrt(d), target, gram)
-            return Q - rate * (seen.T @ slope / jnp.sqrt(d) + ridge * Q / d), None
+        def one(k, Q):
+            seen, target, gram = (part[k] for part in sentences)
+            z = (seen @ Q.astype(jnp.float32)).astype(jnp.float64) / jnp.sqrt(d)
+            moved = seen.T @ (rate / jnp.sqrt(d) * jax.grad(loss)(z, target, gram)).astype(jnp.float32)
+            return (1 - rate * ridge / d) * Q - moved
 
-        return jax.lax.scan(one, weights, (seen, target, gram))[0]
+        return jax.lax.fori_loop(0, used, one, weights)
 
     return jax.jit(descend)

@@ -1,0 +1,250 @@
+"""Bayes-optimal message passing at finite d: the algorithm that reaches the Bayes-optimal limit, where one does.
+
+    w_l^μ = x_l^μ Q̂/√d − V_l g_l^μ(old),   g_l = V_l⁻¹ (E[u_l | w, T(u)] − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
+    B = Σ_μl x_l^μᵀ g_l^μ/√d + Σ_l Σ_l Q̂ V̂_l,   R_i = (1 + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
+
+It knows the model, the encodings and the law of Q*, and sees of a sample x and T(u). (In the code T(u) is represented by
+the fields u; the posterior on their fibre does not depend on which of its points was given.)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..estimate import Estimate, over_seeds
+from ..gaussian import Rule, Sobol
+from ..inner.fibre import signs_of
+from ..scenario import Scenario
+from ..scenario.attention import Form
+from .instance import Instance
+from .overlaps import Overlaps
+from .progress import track
+from .sampling import sample
+from .training import as_seeds
+
+OUTCOMES = {
+    "converged": "a fixed point of message passing",
+    "perfect": "the teacher is known completely, up to signs that do not matter",
+    "stopped": "the iterations did not suffice",
+    "diverged": "the messages are not finite",
+}
+PERFECT = 1e-8  # V/ρ below which nothing is left to learn
+
+
+class State(NamedTuple):
+    """`weights` Q̂, (d, r_t); `variance` V_l, (L, r_t, r_t); `slopes` g, (L, r_t, n), for the Onsager term."""
+
+    weights: np.ndarray
+    variance: np.ndarray
+    slopes: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BayesRun:
+    """One seed: `overlap` Q̂ᵀΣ_lQ*/d and `q` Q̂ᵀΣ_lQ̂/d averaged over tokens (traces, the former without its sign),
+    `left` Tr V/Tr ρ, `test_error` of the posterior mean of the attention."""
+
+    seed: int
+    outcome: str
+    iterations: int
+    overlap: float
+    q: float
+    left: float
+    test_error: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class BayesRuns:
+    """The answers of several seeds and their averages."""
+
+    scenario: Scenario
+    dimension: int
+    runs: tuple[BayesRun, ...]
+    seconds: float
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        return dict(Counter(run.outcome for run in self.runs))
+
+    @property
+    def test_error(self) -> Estimate:
+        return over_seeds([float(run.test_error) for run in self.runs])
+
+    @property
+    def q(self) -> Estimate:
+        return over_seeds([run.q for run in self.runs])
+
+    @property
+    def overlap(self) -> Estimate:
+        return over_seeds([run.overlap for run in self.runs])
+
+    def to_dict(self) -> dict[str, Any]:
+        head = {"d": self.dimension, "seeds": len(self.runs), "outcome": self.outcomes}
+        values = {name: getattr(self, name).to_dict() for name in ("test_error", "q", "overlap")}
+        return head | values | {"seconds": round(self.seconds, 4)}
+
+    def __str__(self) -> str:
+        outcomes = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
+        values = f"test error {self.test_error}; q = {self.q}; overlap = {self.overlap}"
+        return f"Bayes-optimal message passing, d = {self.dimension}, {outcomes}: {values}"
+
+
+def bayes_message_passing(
+    scenario: Scenario,
+    d: int,
+    seeds: int | Iterable[int] = 8,
+    *,
+    iterations: int = 500,
+    tolerance: float = 1e-6,
+    hint: float = 1e-2,
+    rule: Rule | None = None,
+    progress: bool = False,
+) -> BayesRuns:
+    """Bayes-optimal message passing from weights that know nothing, Q̂_i ~ `hint` · N(0, 1), for each seed.
+
+    **Arguments**: `iterations`, the most that are made; `tolerance` on the relative change of Q̂ in one of them; `rule`,
+    of the average that is the test error.
+    """
+    begin, signs = perf_counter(), signs_of(scenario)
+    if scenario.teacher_weights is not None:
+        raise ValueError("teacher_weights: Bayes-optimal inference is for teachers drawn from N(0, I)")
+    runs = []
+    for seed in track(as_seeds(seeds), f"Bayes-optimal message passing, d = {d}", progress):
+        runs.append(_one(Instance(scenario, d, seed), signs, (iterations, tolerance, hint), rule))
+    return BayesRuns(scenario, d, tuple(runs), perf_counter() - begin)
+
+
+class BayesMessages:
+    """The iteration for one instance's sample."""
+
+    def __init__(self, instance: Instance, signs: np.ndarray) -> None:
+        self.instance, self.signs = instance, signs
+        self.tokens = sample(instance).tokens - instance.positions[:, None]
+        self.u = self.fields(instance.teacher_weights)
+
+    def fields(self, weights: np.ndarray) -> np.ndarray:
+        """x_l Q/√d, (L, r, n)."""
+        return np.swapaxes(self.tokens @ weights, 1, 2) / np.sqrt(self.instance.dimension)
+
+    def first(self, hint: float) -> State:
+        drawn = self.instance.random("start").standard_normal(self.instance.teacher_weights.shape)
+        return State(hint * drawn, self.instance.scenario.law.rho, np.zeros_like(self.u))
+
+    def step(self, state: State) -> State:
+        import jax
+
+        d, gamma = self.instance.dimension, self.instance.gamma
+        w = self.fields(state.weights) - np.einsum("lab,lbn->lan", state.variance, state.slopes)
+        with jax.enable_x64(True):
+            slopes, response = map(np.asarray, _compiled()(self.u, w, np.linalg.inv(state.variance), self.signs))
+        V_hat = response / d
+        own = np.einsum("li,ia,lab->ib", gamma, state.weights, V_hat)
+        B = np.einsum("lnd,lan->da", self.tokens, slopes, optimize=True) / np.sqrt(d) + own
+        R = np.linalg.inv(np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", gamma, V_hat))
+        variance = np.einsum("li,iab->lab", gamma, R) / d
+        return State(np.einsum("iab,ib->ia", R, B), variance, slopes)
+
+
+def _one(instance: Instance, signs: np.ndarray, limits: tuple[int, float, float], rule: Rule | None) -> BayesRun:
+    iterations, tolerance, hint = limits
+    messages = BayesMessages(instance, signs)
+    state, outcome, count = messages.first(hint), "stopped", 0
+    for count in range(1, iterations + 1):
+        before, state = state, messages.step(state)
+        outcome = _outcome(instance, before, state, tolerance)
+        if outcome != "stopped":
+            break
+    known = before if outcome == "diverged" else state
+    reached = overlaps_of(instance, known.weights)
+    trace = lambda parts: float(np.trace(parts, axis1=1, axis2=2).mean())
+    left = trace(known.variance) / trace(instance.scenario.law.rho)
+    error = posterior_mean_error(instance.scenario, reached, known.variance, rule)
+    return BayesRun(instance.seed, outcome, count, abs(trace(reached.theta)), trace(reached.q), left, error)
+
+
+def _outcome(instance: Instance, before: State, state: State, tolerance: float) -> str:
+    if not np.isfinite(state.weights).all():
+        return "diverged"
+    if np.trace(state.variance.sum(0)) < PERFECT * np.trace(instance.scenario.law.rho.sum(0)):
+        return "perfect"
+    moved = np.linalg.norm(state.weights - before.weights)
+    # Weights that vanish have arrived as well: nothing can be known.
+    arrived = moved < tolerance * max(np.linalg.norm(state.weights), tolerance * np.sqrt(instance.dimension))
+    return "converged" if arrived else "stopped"
+
+
+def overlaps_of(instance: Instance, weights: np.ndarray) -> Overlaps:
+    """q and θ of the posterior mean; it does not look at the encodings, m is zero."""
+    weighted = instance.gamma[:, :, None] * weights
+    product = lambda other: np.einsum("lia,ib->lab", weighted, other) / instance.dimension
+    q, theta = product(weights), product(instance.teacher_weights)
+    return Overlaps(q, np.zeros(q.shape[:2]), theta)
+
+
+def posterior_mean_error(scenario: Scenario, known: Overlaps, variance: np.ndarray, rule: Rule | None = None) -> Estimate:
+    """(1/L) E Tr[(T(u) − T̄(w)) ρ_Σ (T(u) − T̄(w))ᵀ], T̄(w) = E[T(w + V^{1/2}η)], of what has been inferred.
+
+    u and w are jointly normal with the overlaps of this very Q̂, which need not be those of an ideal posterior; the
+    square of T̄ is an average over two independent draws η, η'.
+    """
+    import jax
+
+    rule = Sobol(2**17) if rule is None else rule
+    length, r_t = scenario.length, scenario.teacher.rank
+    points, shares = rule.nodes(4 * length * r_t)
+    rho, numbers = scenario.law.rho, scenario.teacher.values
+    with jax.enable_x64(True):
+        average = _error(scenario.teacher.form)
+        given = (known.q, known.theta, rho, variance, scenario.law.mean_gamma, numbers)
+        each = np.array([float(average(p, s, *given)) for p, s in zip(points, shares, strict=True)]) / length
+    pooled = float(rule.pool @ each)
+    return Estimate(pooled, float(rule.error(each - pooled)))
+
+
+@lru_cache(maxsize=1)
+def _compiled():
+    import jax
+    import jax.numpy as jnp
+
+    from ..inner.fibre import posterior
+
+    def slopes(u, w, precision, signs):
+        found = posterior(u, w, precision, signs)
+        total = found.covariance.sum(-1)
+        response = u.shape[-1] * precision - precision @ total @ precision
+        return jnp.einsum("lab,lbn->lan", precision, found.mean - w), 0.5 * (response + response.swapaxes(1, 2))
+
+    return jax.jit(slopes)
+
+
+@lru_cache(maxsize=64)
+def _error(teacher: Form):
+    import jax
+    import jax.numpy as jnp
+
+    from ..scenario.attention import lifted
+
+    def average(points, shares, q, theta, rho, variance, rho_sigma, numbers):
+        length, r_t, _ = rho.shape
+        xi, eta, one, two = points.reshape(4, length, r_t, -1)
+        root = lambda A: _root(0.5 * (A + A.swapaxes(1, 2)))
+        C = root(q)
+        along = jnp.linalg.pinv(C, rcond=1e-12) @ theta
+        u = along.swapaxes(1, 2) @ xi + root(rho - along.swapaxes(1, 2) @ along) @ eta
+        answer = lambda fields: lifted(teacher)(fields, **numbers)
+        T, first, second = answer(u), answer(C @ xi + root(variance) @ one), answer(C @ xi + root(variance) @ two)
+        per_node = ((T - first) * (T - second) * rho_sigma[:, None]).sum((0, 1))
+        return (per_node * shares).sum()
+
+    def _root(A):
+        values, vectors = jnp.linalg.eigh(A)
+        return (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[:, None, :]) @ vectors.swapaxes(1, 2)
+
+    return jax.jit(average)
