@@ -32,10 +32,12 @@ MOST_NODES = 2**13
 
 
 class Step(NamedTuple):
-    """How one learns: `rate` η, `ridge` λ₁ (of a sample's loss plus (λ₁/2d)‖Q‖²)."""
+    """How one learns: `rate` η, `ridge` λ₁ (of a sample's loss plus (λ₁/2d)‖Q‖²); `scatter` multiplies the η² term: one,
+    or zero for gradient flow on the population loss."""
 
     rate: float
     ridge: float
+    scatter: float = 1.0
 
 
 class Equations:
@@ -68,6 +70,13 @@ class Equations:
         """What a fresh sample says, per replicate."""
         return Averages(*map(np.asarray, self._functions[1](makeup, self.law, self.nodes, self._numbers)))
 
+    @in_double
+    def velocities(self, makeups: Makeup, step: Step) -> tuple[Makeup, np.ndarray]:
+        """As `velocity` at many makeups, first axis over them, on the first replicate's nodes; and E[ℓ] there."""
+        nodes = self.nodes.points[0], self.nodes.weights[0]
+        moved, loss = self._functions[2](makeups, tuple(step), self.law, nodes, self._numbers)
+        return Makeup(*map(np.asarray, moved)), np.asarray(loss)
+
     def repeated(self, makeup: Makeup) -> Makeup:
         """One makeup, for each of the replicates."""
         return Makeup(*(np.repeat(np.asarray(part)[None], self.replicates, axis=0) for part in makeup))
@@ -79,13 +88,13 @@ def default_rule(dimension: int) -> Rule:
     return GaussHermite(min(order, 40)) if order >= 8 else Sobol(2 * MOST_NODES)
 
 
-def drift(makeup: Makeup, at: Averages, law: Law, rate: Any, ridge: Any) -> Makeup:
+def drift(makeup: Makeup, at: Averages, law: Law, rate: Any, ridge: Any, scatter: Any) -> Makeup:
     """The equations themselves, for one replicate."""
     gamma = law.gamma[:, :, None, None]
     D = ridge * jnp.eye(at.curvature.shape[-1]) + (gamma * at.curvature).sum(1)
     pull = jnp.concatenate([jnp.broadcast_to(at.slope.T, (len(D), *at.slope.T.shape)), (gamma * at.coupling).sum(1)], 2)
     decay = D @ makeup.noise
-    noise = -rate * (decay + decay.swapaxes(1, 2)) + rate**2 * (gamma * at.scatter).sum(1)
+    noise = -rate * (decay + decay.swapaxes(1, 2)) + scatter * rate**2 * (gamma * at.scatter).sum(1)
     return Makeup(-rate * (D @ makeup.shares + pull), noise)
 
 
@@ -102,4 +111,12 @@ def _compiled(student: Form, teacher: Form):
     over = lambda function, fixed: jax.vmap(function, in_axes=(0, *[None] * fixed, 0, 0, None))
     move = lambda makeup, step, law, nodes, numbers: over(velocity, 2)(makeup, step, law, *nodes, numbers)
     see = lambda makeup, law, nodes, numbers: over(average, 1)(makeup, law, *nodes, numbers)
-    return compiled(move), compiled(see)
+
+    def many(makeups, step, law, nodes, numbers):
+        def one(makeup):
+            at = average(makeup, law, *nodes, numbers)
+            return drift(makeup, at, law, *step), at.loss
+
+        return jax.lax.map(one, makeups)
+
+    return compiled(move), compiled(see), compiled(many)

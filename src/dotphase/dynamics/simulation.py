@@ -117,7 +117,7 @@ def _descend(instance: Instance, weights: np.ndarray, step: Step, count: int, so
         used = min(most, count - first)  # all blocks have one size, and one compilation; of the last a part is used
         sentences = _fresh(instance, most, used, source)
         with jax.enable_x64(True):
-            weights = np.asarray(_compiled(student.form)(weights, used, sentences, tuple(step), student.values))
+            weights = np.asarray(_compiled(student.form)(weights, used, sentences, tuple(step[:2]), student.values))
     return weights
 
 
