@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, finite, phases, reproduce, sweeps, theory
+from . import counting, dynamics, finite, phases, reproduce, sweeps, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -31,6 +31,8 @@ def _top(
 
 
 for _command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
+    app.command()(_command)
+for _command in (dynamics.dynamics, dynamics.bayes):
     app.command()(_command)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)

@@ -20,6 +20,8 @@ MODULES = {
     "message-passing": "message_passing",
     "stability": "stability",
     "accuracy": "accuracy",
+    "one-pass": "one_pass",
+    "possible": "possible",
 }
 
 

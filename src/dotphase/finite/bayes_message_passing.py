@@ -32,6 +32,7 @@ from .training import as_seeds
 OUTCOMES = {
     "converged": "a fixed point of message passing",
     "perfect": "the teacher is known completely, up to signs that do not matter",
+    "stuck": "the messages are sure of weights that do not explain the data",
     "stopped": "the iterations did not suffice",
     "diverged": "the messages are not finite",
 }
@@ -166,12 +167,17 @@ class BayesMessages:
         new = State(np.einsum("iab,ib->ia", R, B), variance, slopes)
         return State(*(new + self.damping * (old - new) for new, old in zip(new, state, strict=True)))
 
+    def unexplained(self, state: State) -> float:
+        """How far the fields x Q̂/√d are from the nearest point of their fibre, relative to the fields."""
+        gap = self.signs[..., None] * self.u - self.fields(state.weights)
+        return float(np.sqrt((gap**2).sum((1, 2)).min(0).mean() / (self.u**2).sum((0, 1)).mean()))
+
 
 def _one(messages: BayesMessages, state: State, iterations: int, tolerance: float, rule: Rule | None) -> BayesRun:
     instance, before, outcome, count = messages.instance, state, "stopped", 0
     for count in range(1, iterations + 1):
         before, state = state, messages.step(state)
-        outcome = _outcome(instance, before, state, tolerance)
+        outcome = _outcome(messages, before, state, tolerance)
         if outcome != "stopped":
             break
     known = before if outcome == "diverged" else state
@@ -183,11 +189,12 @@ def _one(messages: BayesMessages, state: State, iterations: int, tolerance: floa
     return BayesRun(instance.seed, outcome, count, *found)
 
 
-def _outcome(instance: Instance, before: State, state: State, tolerance: float) -> str:
+def _outcome(messages: BayesMessages, before: State, state: State, tolerance: float) -> str:
+    instance = messages.instance
     if not np.isfinite(state.weights).all():
         return "diverged"
     if np.trace(state.variance.sum(0)) < PERFECT * np.trace(instance.scenario.law.rho.sum(0)):
-        return "perfect"
+        return "perfect" if messages.unexplained(state) < 1e-3 else "stuck"
     moved = np.linalg.norm(state.weights - before.weights)
     # Weights that vanish have arrived as well: nothing can be known.
     arrived = moved < tolerance * max(np.linalg.norm(state.weights), tolerance * np.sqrt(instance.dimension))

@@ -1,0 +1,142 @@
+"""`dotphase dynamics` and `dotphase bayes`: what one pass over the data finds, and what is possible at all."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .options import Alpha, File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, scenario_from
+
+if TYPE_CHECKING:
+    from dotphase.dynamics import OnePass, Start
+    from dotphase.scenario import Scenario
+
+Shares = Annotated[
+    str | None, typer.Option("--shares", help="a,b,c of Q = a Q* + b √d p_1 + c N(0, 1), instead of --start.")
+]
+
+
+def dynamics(
+    alpha: Alpha = None,
+    omega: Omega = None,
+    sigma: Sigma = None,
+    ridge: Ridge = None,
+    positional: Positional = None,
+    scenario: File = None,
+    start: Annotated[str, typer.Option("--start", help="semantic, positional or random.")] = "random",
+    shares: Shares = None,
+    rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,
+    until: Annotated[float, typer.Option("--until", help="Samples seen, in units of d.")] = 100.0,
+    decay: Annotated[float | None, typer.Option("--decay", help="λ₁, the ridge of one sample. [default: λ/α]")] = None,
+    d: Annotated[int | None, typer.Option("--d", help="Give a random start the overlaps it has at this d.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Also simulate at --d, with so many seeds.")] = 0,
+    flow: Annotated[bool, typer.Option("--flow", help="Where the flow rests, and how fast it leaves.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Learn in one pass over fresh samples: the equations as d → ∞, and beside them a simulation."""
+    with one_line_errors():
+        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
+        first = _start(start, shares)
+        if seeds < 0 or (seeds and d is None):
+            raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
+        if flow:
+            _flow(task, decay, as_json)
+            return
+        from dotphase.dynamics import one_pass, simulate
+
+        found = one_pass(task, first, rate, until, ridge=decay, d=d)
+        seen = simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
+        if as_json:
+            typer.echo(json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2))
+            return
+        _print_path(found)
+        if seen is not None:
+            _print_deviations(seen)
+
+
+def bayes(
+    alpha: Alpha = None,
+    omega: Omega = None,
+    sigma: Sigma = None,
+    positional: Positional = None,
+    scenario: File = None,
+    d: Annotated[int | None, typer.Option("--d", help="Also message passing at this dimension.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
+    as_json: Json = False,
+) -> None:
+    """The Bayes-optimal limit: the best any method can do with αd samples, and from which α on anything helps."""
+    with one_line_errors():
+        task = scenario_from(scenario, alpha, omega, sigma, None, positional)
+        if seeds < 1:
+            raise ValueError(f"--seeds: at least one is needed, got {seeds}")
+        from dotphase.finite.bayes_message_passing import bayes_message_passing
+        from dotphase.theory import linear_baseline
+        from dotphase.theory.bayes import bayes as solve_bayes
+        from dotphase.theory.bayes import weak_recovery
+
+        found = [solve_bayes(task, name) for name in ("uninformed", "informed")]
+        threshold, linear = weak_recovery(task), linear_baseline(task).test_error
+        passed = None if d is None else bayes_message_passing(task, d, seeds, progress=True)
+        if as_json:
+            answer = {each.start: each.to_dict() for each in found} | {"weak_recovery": threshold.to_dict()}
+            answer |= {"linear_baseline": linear.to_dict()} | ({"message_passing": passed.to_dict()} if passed else {})
+            typer.echo(json.dumps(answer, indent=2))
+            return
+        typer.echo("\n".join(map(str, found)))
+        closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
+        typer.echo(f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}")
+        if passed is not None:
+            typer.echo(str(passed))
+
+
+def _start(name: str, shares: str | None) -> str | Start:
+    from dotphase.dynamics.makeup import Start, as_start
+
+    if shares is None:
+        as_start(name)
+        return name
+    try:
+        semantic, positional, noise = (float(part) for part in shares.split(","))
+    except ValueError:
+        raise ValueError(f"--shares: expected three numbers like 0.3,0.2,0.4, got {shares!r}") from None
+    return Start(semantic, positional, noise)
+
+
+def _print_path(found: OnePass) -> None:
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("t", "q", "m", "θ", "test error", title=str(found).splitlines()[0])
+    first = lambda estimate, k: str(estimate[k][tuple([0] * np.ndim(estimate[k].value))])
+    for k in dict.fromkeys(np.linspace(0, len(found.times) - 1, 11).astype(int).tolist()):
+        overlaps = [first(getattr(found, name), k) for name in ("q", "m", "theta")]
+        table.add_row(f"{found.times[k]:.4g}", *overlaps, str(found.test_error[k]))
+    Console().print(table)
+    typer.echo(str(found).splitlines()[-1])
+
+
+def _print_deviations(seen) -> None:
+    from dotphase.dynamics.agreement import agreement
+
+    found = agreement(seen)
+    worst = ", ".join(f"{name} {value:.1f}" for name, value in found.worst.items())
+    typer.echo(f"simulation at d = {seen.dimension}, {found.seeds} seeds: largest deviations in standard errors: {worst}")
+    typer.echo(f"  test error at the end {seen.test_error}")
+
+
+def _flow(task: Scenario, decay: float | None, as_json: bool) -> None:
+    from dotphase.dynamics.plane import escape_rates, plane
+
+    found, rates = plane(task, ridge=decay), escape_rates(task, ridge=decay)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict() | {"escape_rates": rates}, indent=2))
+        return
+    typer.echo(f"λ₁ = {found.ridge:g}; rates per unit of ηt of small deviations along m and θ, and of noise")
+    for point in found.rest:
+        growth = ", ".join(f"{rate:+.5f}" for rate in point.rates)
+        head = f"  {point.mechanism:<11}{point.kind:<8} m {point.m:.5f}  θ/ρ {point.theta:.5f}"
+        typer.echo(f"{head}  loss {point.loss:.6f}  rates {growth}")
+    typer.echo(f"from a small random start m grows at {rates['m']:.5f}, θ at {rates['theta']:.5f}")
