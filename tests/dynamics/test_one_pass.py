@@ -31,7 +31,7 @@ def test_a_random_start_without_a_dimension_does_not_move_and_with_one_it_does()
 
 
 def smallest(scenario, d, ridge, start):
-    """The minimum of (L/2) ε_g + (λ₁/2)⟨Q²⟩ over weights a Q* + b √d p_1 at finite d, by a search that knows no slopes."""
+    """The minimum of (L/2) ε_g + (λ₁/2)⟨Q²⟩ over a Q* + b √d p_1 at finite d, by a search that knows no slopes."""
     instance = Instance(scenario, d, 0)
     p = np.sqrt(d) * instance.positions[0]
     teacher = instance.teacher_weights[:, 0] - p * (p @ instance.teacher_weights[:, 0]) / d

@@ -47,7 +47,9 @@ def dynamics(
         from dotphase.dynamics import one_pass, simulate
 
         found = one_pass(task, first, rate, until, ridge=decay, d=d)
-        seen = simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
+        seen = (
+            simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
+        )
         if as_json:
             typer.echo(json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2))
             return
@@ -86,7 +88,9 @@ def bayes(
             return
         typer.echo("\n".join(map(str, found)))
         closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
-        typer.echo(f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}")
+        typer.echo(
+            f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}"
+        )
         if passed is not None:
             typer.echo(str(passed))
 
@@ -123,7 +127,9 @@ def _print_deviations(seen) -> None:
 
     found = agreement(seen)
     worst = ", ".join(f"{name} {value:.1f}" for name, value in found.worst.items())
-    typer.echo(f"simulation at d = {seen.dimension}, {found.seeds} seeds: largest deviations in standard errors: {worst}")
+    typer.echo(
+        f"simulation at d = {seen.dimension}, {found.seeds} seeds: largest deviations in standard errors: {worst}"
+    )
     typer.echo(f"  test error at the end {seen.test_error}")
 
 

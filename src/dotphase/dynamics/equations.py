@@ -32,8 +32,8 @@ MOST_NODES = 2**13
 
 
 class Step(NamedTuple):
-    """How one learns: `rate` η, `ridge` λ₁ (of a sample's loss plus (λ₁/2d)‖Q‖²); `scatter` multiplies the η² term: one,
-    or zero for gradient flow on the population loss."""
+    """How one learns: `rate` η, `ridge` λ₁ (of a sample's loss plus (λ₁/2d)‖Q‖²); `scatter` multiplies the η² term:
+    one, or zero for gradient flow on the population loss."""
 
     rate: float
     ridge: float

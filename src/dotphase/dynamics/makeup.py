@@ -137,7 +137,7 @@ def measured(instance: Instance, weights: np.ndarray) -> tuple[Makeup, Law]:
 
 
 def conserved(scenario: Scenario, makeup: Makeup) -> Makeup:
-    """Ones for the entries that may move, zeros for those that a symmetry of the scenario and of `makeup` keeps at zero.
+    """Ones for entries that may move, zeros for those that a symmetry of the scenario and of `makeup` keeps at zero.
 
     A change of signs s of the student's and t of the teacher's columns turns F_τ into s F_τ, F_π into s F_π t, Δ into
     s Δ s. What is zero by it must not grow from rounding where it is unstable.

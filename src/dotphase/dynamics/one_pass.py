@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..estimate import Estimate, plain
-from ..finite.overlaps import Overlaps
 from ..gaussian import Rule
 from ..scenario import Scenario
 from ..scenario.law import Law

@@ -15,7 +15,7 @@ import numpy as np
 from ..estimate import plain
 from ..gaussian import GaussHermite, Rule
 from ..scenario import Scenario
-from .equations import Equations, Step
+from .equations import Equations
 from .makeup import Makeup
 from .one_pass import step_of
 
@@ -89,7 +89,12 @@ class PlaneFlow:
     def __init__(self, scenario: Scenario, ridge: float | None = None, rule: Rule | None = None) -> None:
         law, gram = scenario.law, scenario.law.gram
         values = np.linalg.eigvalsh(gram)
-        if len(law.weight) > 1 or scenario.ranks != (1, 1) or not values[-1] > 0 or values[:-1].max() > 1e-9 * values[-1]:
+        if (
+            len(law.weight) > 1
+            or scenario.ranks != (1, 1)
+            or not values[-1] > 0
+            or values[:-1].max() > 1e-9 * values[-1]
+        ):
             raise ValueError("plane: needs isotropic tokens, rank one, and encodings along one direction")
         if not gram[0, 0] > 0 or scenario.teacher_weights is not None:
             raise ValueError("plane: needs p_1 ≠ 0 and a teacher drawn from N(0, I)")

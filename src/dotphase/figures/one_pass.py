@@ -65,7 +65,9 @@ def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
             axis.contour(m, theta, inside, [0.5], colors=[COLOURS["neutral"]], linewidths=0.9)
         elif kind.endswith("minimum") and inside.all():
             axis.set_facecolor((*_rgb(COLOURS[kind.split()[0]]), 0.15))
-    axis.streamplot(m, theta, grid("speed_m"), grid("speed_theta"), color="#AAAAAA", density=0.7, linewidth=0.5, arrowsize=0.6)
+    axis.streamplot(
+        m, theta, grid("speed_m"), grid("speed_theta"), color="#AAAAAA", density=0.7, linewidth=0.5, arrowsize=0.6
+    )
     for (x, y), kind in zip(rest, kinds, strict=True):
         if kind and np.isfinite(x):
             mechanism, sort = kind.split()

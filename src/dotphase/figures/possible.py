@@ -33,7 +33,12 @@ def studies(quality: str) -> dict[str, Study]:
         "passed": {"kind": "bayes", "d": 2000 if full else 500, "seeds": 16 if full else 8, "at": few},
         "lowest": theory,
         "linear": {"kind": "baseline"},
-        "trained": {"kind": "training", "d": 1000 if full else 300, "seeds": 16 if full else 6, "at": {"alpha": [0.5, 1.0, 2.0, 4.0]}},
+        "trained": {
+            "kind": "training",
+            "d": 1000 if full else 300,
+            "seeds": 16 if full else 6,
+            "at": {"alpha": [0.5, 1.0, 2.0, 4.0]},
+        },
         "pass": {"kind": "dynamics", "noise": 0.1, "spread_of": 1000, "rate": 30.0, "ridge": 0.0, "until": 400.0}
         | {"early": 0.1, "points": 41 if full else 25, "at": {"alpha": [2.0]}},
     }
@@ -54,7 +59,14 @@ def draw(datasets: Datasets) -> Figure:
     figure, axes = panels(1, 1, 3.6)
     axis = axes[0, 0]
     best = dataset["best_test_error"]
-    curve(axis, best[reading.dim(best, "alpha")].values, best.values, dataset["best_test_error_error"].values, BEST, "possible: Bayes-optimal")
+    curve(
+        axis,
+        best[reading.dim(best, "alpha")].values,
+        best.values,
+        dataset["best_test_error_error"].values,
+        BEST,
+        "possible: Bayes-optimal",
+    )
     _draw_passed(axis, dataset)
     label = "reached" if "reached_test_error" in dataset else "lowest"
     for branch in BRANCHES:
@@ -66,7 +78,9 @@ def draw(datasets: Datasets) -> Figure:
         seen = reading.experiment(dataset, "test_error", branch, label="trained")
         points(axis, *seen, COLOURS[branch], f"trained, {branch} start", fmt=MARKERS[branch])
     _draw_pass(axis, dataset)
-    axis.axhline(float(np.ravel(dataset["linear_test_error"].values)[0]), color=BASELINE, ls=":", label="linear baseline")
+    axis.axhline(
+        float(np.ravel(dataset["linear_test_error"].values)[0]), color=BASELINE, ls=":", label="linear baseline"
+    )
     threshold = float(np.ravel(dataset["best_threshold"].values)[0])
     upright(axis, threshold, 0.0, "weak recovery", dashes=":")
     axis.set(xscale="log", xlabel=SYMBOLS["alpha"], ylabel=SYMBOLS["test_error"] + r" $[10^{-3}]$")
@@ -88,18 +102,26 @@ def _draw_pass(axis: Axes, dataset: xarray.Dataset) -> None:
     time = reading.dim(found, "time")
     at = found[time].values > 0
     error = np.ravel(dataset["pass_test_error_error"].values)
-    curve(axis, found[time].values[at], np.ravel(found.values)[at], error[at], ONE_PASS, "one pass, small random start", ls="-.")
+    curve(
+        axis,
+        found[time].values[at],
+        np.ravel(found.values)[at],
+        error[at],
+        ONE_PASS,
+        "one pass, small random start",
+        ls="-.",
+    )
 
 
 FIGURE = PaperFigure(
     name="possible",
     title="What is possible, what is lowest, what is reached",
     caption=(
-        "Test error against samples per dimension at ω = 0.3. Black: the best any method can do, which leaves the linear "
-        "baseline (dotted) at the weak-recovery threshold α = 1/6 and knows the teacher completely from α = 1/2 on; "
-        "diamonds: message passing that knows the model. Blue and orange: the semantic and the positional minimum of the "
-        "training loss, theory (lowest: full, reached: dashed where known) and training. Purple: one pass of stochastic "
-        "gradient descent (η = 30, no ridge) from small random weights, α being the samples seen so far."
+        "Test error against samples per dimension at ω = 0.3. Black: the best any method can do, which leaves the "
+        "linear baseline (dotted) at the weak-recovery threshold α = 1/6 and knows the teacher completely from α = 1/2 "
+        "on; diamonds: message passing that knows the model. Blue and orange: the semantic and the positional minimum "
+        "of the training loss, theory (lowest: full, reached: dashed where known) and training. Purple: one pass of "
+        "stochastic gradient descent (η = 30, no ridge) from small random weights, α being the samples seen so far."
     ),
     studies=studies,
     draw=draw,

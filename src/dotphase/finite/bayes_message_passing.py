@@ -3,8 +3,8 @@
     w_l^μ = x_l^μ Q̂/√d − V_l g_l^μ(old),   g_l = V_l⁻¹ (E[u_l | w, T(u)] − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
     B = Σ_μl x_l^μᵀ g_l^μ/√d + Σ_l Σ_l Q̂ V̂_l,   R_i = (1 + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
 
-It knows the model, the encodings and the law of Q*, and sees of a sample x and T(u). (In the code T(u) is represented by
-the fields u; the posterior on their fibre does not depend on which of its points was given.)
+It knows the model, the encodings and the law of Q*, and sees of a sample x and T(u). (In the code T(u) is represented
+by the fields u; the posterior on their fibre does not depend on which of its points was given.)
 """
 
 from __future__ import annotations
@@ -175,16 +175,15 @@ class BayesMessages:
 
 def _one(messages: BayesMessages, state: State, iterations: int, tolerance: float, rule: Rule | None) -> BayesRun:
     instance, before, outcome, count = messages.instance, state, "stopped", 0
-    for count in range(1, iterations + 1):
+    while outcome == "stopped" and count < iterations:
+        count += 1
         before, state = state, messages.step(state)
         outcome = _outcome(messages, before, state, tolerance)
-        if outcome != "stopped":
-            break
     known = before if outcome == "diverged" else state
     reached = overlaps_of(instance, known.weights)
     trace = lambda parts: float(np.trace(parts, axis1=1, axis2=2).mean())
     left = trace(known.variance) / trace(instance.scenario.law.rho)
-    error = posterior_mean_error(instance.scenario, reached, known.variance, rule)
+    error = posterior_mean_error(instance, reached, known.variance, rule)
     found = abs(trace(reached.theta)), trace(reached.q), left, error, instance.teacher_excess
     return BayesRun(instance.seed, outcome, count, *found)
 
@@ -209,18 +208,20 @@ def overlaps_of(instance: Instance, weights: np.ndarray) -> Overlaps:
     return Overlaps(q, np.zeros(q.shape[:2]), theta)
 
 
-def posterior_mean_error(scenario: Scenario, known: Overlaps, variance: np.ndarray, rule: Rule | None = None) -> Estimate:
+def posterior_mean_error(
+    instance: Instance, known: Overlaps, variance: np.ndarray, rule: Rule | None = None
+) -> Estimate:
     """(1/L) E Tr[(T(u) − T̄(w)) ρ_Σ (T(u) − T̄(w))ᵀ], T̄(w) = E[T(w + V^{1/2}η)], of what has been inferred.
 
-    u and w are jointly normal with the overlaps of this very Q̂, which need not be those of an ideal posterior; the
-    square of T̄ is an average over two independent draws η, η'.
+    u and w are jointly normal with the overlaps of this very Q̂ and Q*, which need not be those of an ideal posterior;
+    the square of T̄ is an average over two independent draws η, η'.
     """
     import jax
 
-    rule = Sobol(2**17) if rule is None else rule
+    scenario, rule = instance.scenario, Sobol(2**16) if rule is None else rule
     length, r_t = scenario.length, scenario.teacher.rank
     points, shares = rule.nodes(4 * length * r_t)
-    rho, numbers = scenario.law.rho, scenario.teacher.values
+    rho, numbers = overlaps_of(instance, instance.teacher_weights).q, scenario.teacher.values
     with jax.enable_x64(True):
         average = _error(scenario.teacher.form)
         given = (known.q, known.theta, rho, variance, scenario.law.mean_gamma, numbers)

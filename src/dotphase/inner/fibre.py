@@ -48,8 +48,8 @@ def posterior(u, w, precision, signs) -> Posterior:
 def signs_of(scenario: Scenario) -> np.ndarray:
     """The changes of sign s with T(s∘u) = T(u), (G, L, r_t), the identity first.
 
-    A `ValueError` where T(u) leaves more open than signs: a continuum of fields (a teacher of rank two, whose fields can
-    be rotated; a purely positional one), or other single points.
+    A `ValueError` where T(u) leaves more open than signs: a continuum of fields (a teacher of rank two, whose fields
+    can be rotated; a purely positional one), or other single points.
     """
     return _signs(scenario.teacher, scenario.length, float(np.sqrt(np.trace(scenario.law.rho[0]) / scenario.ranks[1])))
 

@@ -91,14 +91,13 @@ def bayes(
     if start not in STARTS:
         raise ValueError(f"start: expected {' or '.join(STARTS)}, got {start!r}")
     begin, problem = perf_counter(), BayesProblem(scenario, rule)
-    V, previous, count = problem.first(STARTS[start]), None, 0
-    for count in range(1, iterations + 1):
-        previous, V = V, problem.step(V)
-        if problem.left(V).max() < PERFECT or problem.change(V, previous) < tolerance:
-            break
-    left = problem.left(V).max()
-    settled = problem.change(V, previous) < tolerance
-    outcome = "perfect" if left < PERFECT else "converged" if settled else "stalled"
+    V, count, outcome = problem.first(STARTS[start]), 0, "stalled"
+    while outcome == "stalled" and count < iterations:
+        previous, V, count = V, problem.step(V), count + 1
+        if problem.left(V).max() < PERFECT:
+            outcome = "perfect"
+        elif problem.change(V, previous) < tolerance:
+            outcome = "converged"
     reason = "" if outcome != "stalled" else f"still moving after {iterations} iterations"
     ending = (problem.pooled(V), problem.test_error(V), count, perf_counter() - begin)
     return BayesSolution(scenario, start, outcome, reason, problem.pooled(scenario.law.rho - V), *ending)
@@ -142,8 +141,8 @@ class BayesProblem:
 
 
 class Threshold(NamedTuple):
-    """`sample_ratio`: α at which the uninformed point becomes unstable, ± rounding; `closed_form`: 1/(L(L + 1)), for one
-    common sign and tokens alike."""
+    """`sample_ratio`: α at which the uninformed point becomes unstable, ± rounding; `closed_form`: 1/(L(L + 1)), for
+    one common sign and tokens alike."""
 
     sample_ratio: Estimate
     closed_form: float

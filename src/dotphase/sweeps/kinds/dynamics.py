@@ -18,8 +18,8 @@ LIMIT = (*OVERLAPS, "test_error", *(f"{name}_error" for name in (*OVERLAPS, "tes
 class Dynamics(Kind):
     """Overlaps of the first token and the test error at times t = samples/d from Q = a Q* + b √d p_1 + N(0, c²).
 
-    - `semantic` a, `positional` b, `noise` c: the start; `spread_of`: a dimension, whose overlaps of order 1/√d the noise
-      is given in the limit, without which a random start does not move.
+    - `semantic` a, `positional` b, `noise` c: the start; `spread_of`: a dimension, whose overlaps of order 1/√d the
+      noise is given in the limit, without which a random start does not move.
     - `rate` η, `ridge` λ₁ (λ/α unless given); `until`: the last time; `points`: how many times; `early`: space them
       evenly in log t from this time on.
     - `d`, `seeds`: also simulate; the results are `q_seen`, `m_seen`, `theta_seen`.

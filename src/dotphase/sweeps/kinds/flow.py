@@ -47,8 +47,14 @@ class Flow(Kind):
         found = plane(point.scenario, np.array(own["m"]), np.array(own["theta"]), ridge=self.ridge)
         rest = found.rest[:MOST_REST]
         padded = lambda values: [*values, *[np.nan] * (MOST_REST - len(rest))]
-        row: dict[str, Any] = {f"rest_{name}": padded([getattr(r, name) for r in rest]) for name in ("m", "theta", "loss")}
+        row: dict[str, Any] = {
+            f"rest_{name}": padded([getattr(r, name) for r in rest]) for name in ("m", "theta", "loss")
+        }
         row |= {"speed_m": found.velocity[..., 0], "speed_theta": found.velocity[..., 1]}
-        row |= {"loss": found.loss, "basin": found.basin.astype(float), "rest_rate": padded([max(r.rates) for r in rest])}
+        row |= {
+            "loss": found.loss,
+            "basin": found.basin.astype(float),
+            "rest_rate": padded([max(r.rates) for r in rest]),
+        }
         kinds = [f"{r.mechanism} {r.kind}" for r in rest] + [""] * (MOST_REST - len(rest))
         return row | {"rest_kind": kinds, "outcome": "converged", "reason": ""}
