@@ -6,7 +6,8 @@ from scipy.optimize import minimize
 
 from dotphase.dynamics import Start, one_pass, simulate
 from dotphase.dynamics.agreement import agreement
-from dotphase.dynamics.plane import PlaneFlow, escape_rates, rest_points
+from dotphase.dynamics.escape import escape_rates
+from dotphase.dynamics.plane import PlaneFlow, rest_points
 from dotphase.finite.instance import Instance
 from dotphase.finite.test_error import exact_test_error
 from dotphase.gaussian import GaussHermite

@@ -134,7 +134,8 @@ def _print_deviations(seen) -> None:
 
 
 def _flow(task: Scenario, decay: float | None, as_json: bool) -> None:
-    from dotphase.dynamics.plane import escape_rates, plane
+    from dotphase.dynamics.escape import escape_rates
+    from dotphase.dynamics.plane import plane
 
     found, rates = plane(task, ridge=decay), escape_rates(task, ridge=decay)
     if as_json:

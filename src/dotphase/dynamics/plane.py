@@ -160,23 +160,3 @@ def _basins(m: np.ndarray, theta: np.ndarray, velocity: np.ndarray, rest: tuple[
     for k in minima:
         basin[np.abs((at - [rest[k].m, rest[k].theta]) / scale).max(1) < 0.03] = k
     return basin.reshape(velocity.shape[:2])
-
-
-def escape_rates(scenario: Scenario, noise: float = 0.1, ridge: float | None = None) -> dict[str, float]:
-    """How fast m and θ grow, per unit of ηt, from a random start Q_i ~ `noise` · N(0, 1) that has a trace of them.
-
-    Both grow exponentially from their 1/√d, so the escape takes a time of order log d/(2·rate), and the faster wins.
-    """
-    equations = Equations(scenario, GaussHermite(10) if scenario.length * sum(scenario.ranks) == 4 else None)
-    step = step_of(scenario, 1.0, ridge)._replace(scatter=0.0)
-    kinds, r_s, length = len(scenario.law.weight), scenario.student.rank, scenario.length
-    rates = {}
-    for name, column in (("m", 0), ("theta", length)):
-        shares = np.zeros((1, kinds, r_s, length + scenario.teacher.rank))
-        shares[..., 0, column] = TINY
-        spread = np.broadcast_to(noise**2 * np.eye(r_s), (1, kinds, r_s, r_s))
-        moved, _ = equations.velocities(Makeup(shares, np.array(spread)), step)
-        first = moved.shares[0, 0, 0]
-        along = first[:length] @ scenario.law.gram[0] / scenario.law.gram[0, 0] if name == "m" else first[column]
-        rates[name] = float(along / TINY)
-    return rates
