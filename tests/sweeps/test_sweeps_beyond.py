@@ -1,0 +1,44 @@
+"""The kinds `bayes`, `dynamics` and `flow`: shapes as promised, numbers as their functions give them."""
+
+import numpy as np
+import pytest
+
+from dotphase.dynamics import Start, one_pass
+from dotphase.scenario import paper
+from dotphase.sweeps.kind import Point, kind_named
+from dotphase.theory.bayes import bayes
+
+
+def computed(name, own=None, scenario=None, **parameters):
+    kind = kind_named(name).model_validate({"kind": name, **parameters})
+    row = kind.compute_point(Point(scenario or paper(alpha=0.3), {}, own or {}, {}))
+    lengths = {dim: len(values) for dim, values in kind.coordinates().items()}
+    for key, variable in kind.every_variable().items():
+        if key in row and variable.dims:
+            assert np.shape(row[key]) == tuple(lengths[dim] for dim in variable.dims), key
+    assert set(kind.variables()) - {"seconds"} <= set(row)
+    return row
+
+
+def test_bayes():
+    row = computed("bayes")
+    found = bayes(paper(alpha=0.3))
+    assert row["test_error"] == float(found.test_error)
+    assert row["threshold"] == pytest.approx(1 / 6)
+    seeds = [0, 1]
+    passed = computed("bayes", {"seed": seeds}, paper(alpha=0.8), d=150, seeds=2)
+    assert set(passed["outcome"]) <= {"perfect", "stuck", "stopped", "converged"}
+
+
+def test_dynamics():
+    row = computed("dynamics", {"seed": [0, 1]}, d=60, seeds=2, semantic=0.3, until=2.0, points=3)
+    path = one_pass(paper(alpha=0.3), Start(0.3, 0.0, 0.1), 10.0, [0.0, 1.0, 2.0])
+    np.testing.assert_array_equal(row["theta"], path.theta.value[:, 0, 0, 0])
+    late = kind_named("dynamics").model_validate({"kind": "dynamics", "early": 0.1, "until": 10.0, "points": 4})
+    np.testing.assert_allclose(late.coordinates()["time"], [0, 0.1, 1, 10])
+
+
+def test_flow():
+    row = computed("flow", nodes=6)
+    assert any(kind.startswith("semantic") for kind in row["rest_kind"])
+    assert np.isfinite(row["speed_m"]).all()
