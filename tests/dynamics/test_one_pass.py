@@ -1,5 +1,7 @@
 """One-pass learning: exact symmetries, rest points against independent minima, agreement with simulations, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -41,15 +43,19 @@ def smallest(scenario, d, ridge, start):
 
     def loss(x):
         Q = (x[1] * teacher + x[0] * p)[:, None]
-        return float(exact_test_error(instance, Q, GaussHermite(10)).value) + 0.5 * ridge * (Q**2).sum() / d
+        return float(exact_test_error(instance, Q, GaussHermite(8)).value) + 0.5 * ridge * (Q**2).sum() / d
 
-    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-13})
+    found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
     return found.x
 
 
 def test_rest_points_are_the_minima_of_the_exact_test_error():
     scenario, ridge = paper(omega=0.6), 0.005
-    rest = [point for point in rest_points(PlaneFlow(scenario, ridge), (0.4, 1.0), 3) if point.kind == "minimum"]
+    rest = [
+        point
+        for point in rest_points(PlaneFlow(scenario, ridge, GaussHermite(8)), (0.4, 1.0), 3)
+        if point.kind == "minimum"
+    ]
     assert {point.mechanism for point in rest} == {"semantic", "positional"}
     for point in rest:
         start = [0.25, 0.02] if point.mechanism == "positional" else [0.02, 0.7]
@@ -58,7 +64,7 @@ def test_rest_points_are_the_minima_of_the_exact_test_error():
         np.testing.assert_allclose(limit, [point.m, point.theta], atol=5e-5)
         # The correction is there, and another ridge has another minimum.
         assert np.abs(at[0] - at[1]).max() > 1e-5
-    other = rest_points(PlaneFlow(scenario, 2 * ridge), (0.4, 1.0), 3)
+    other = rest_points(PlaneFlow(scenario, 2 * ridge, GaussHermite(8)), (0.4, 1.0), 3)
     assert abs(other[0].m + other[0].theta - rest[0].m - rest[0].theta) > 1e-3
 
 
@@ -82,13 +88,8 @@ def test_a_simulation_follows_the_equations_and_not_others():
     seen = simulate(paper(omega=0.3), 600, start, 25.0, [0, 1.5, 3.0], 8, ridge=0.01)
     found = agreement(seen, CHEAP)
     assert max(found.worst.values()) < 4, found.worst
-    slower = [one_pass(seen.scenario, *given, law=law, ridge=0.01, rule=CHEAP) for given, law in _slower(seen)]
-    gaps = [each.theta[-1] - other.theta.value[-1] for each, other in zip(seen.overlaps, slower, strict=True)]
-    assert abs(np.mean(gaps)) > 4 * np.std(gaps, ddof=1) / np.sqrt(len(gaps))
-
-
-def _slower(seen):
-    return [((makeup, 0.7 * seen.step.rate, seen.times), law) for makeup, law in seen.starts]
+    other = replace(seen, step=seen.step._replace(rate=0.4 * seen.step.rate))  # what another rate would have done
+    assert max(agreement(other, CHEAP).worst.values()) > 6
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ parallel to the teacher's, or zero, are like any others.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,11 +25,11 @@ class Averages(NamedTuple):
     """`slope` E[∂_l], (L, r_s); `curvature` H_l, (L, r_s, r_s); `coupling` J_l, (L, r_s, r_t); `scatter` E[∂_l ∂_lᵀ],
     (L, r_s, r_s); `loss` E[ℓ]."""
 
-    slope: jax.Array
-    curvature: jax.Array
-    coupling: jax.Array
-    scatter: jax.Array
-    loss: jax.Array
+    slope: Any
+    curvature: Any
+    coupling: Any
+    scatter: Any
+    loss: Any
 
 
 class Fields(NamedTuple):

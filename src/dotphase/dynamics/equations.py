@@ -114,7 +114,7 @@ def _compiled(student: Form, teacher: Form):
 
     def many(makeups, step, law, nodes, numbers):
         def one(makeup):
-            at = average(makeup, law, *nodes, numbers)
+            at = average(makeup, law, nodes[0], nodes[1], numbers)
             return drift(makeup, at, law, *step), at.loss
 
         return jax.lax.map(one, makeups)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..estimate import Estimate, plain
 from ..gaussian import Rule
@@ -69,7 +69,7 @@ def one_pass(
     scenario: Scenario,
     start: str | Start | Makeup = "random",
     rate: float = 10.0,
-    until: float | Sequence[float] = 100.0,
+    until: ArrayLike = 100.0,
     *,
     ridge: float | None = None,
     d: int | None = None,
@@ -135,8 +135,8 @@ def integrate(equations: Equations, first: Makeup, step: Step, times: np.ndarray
     rows = [unpack(x) for x in found.y.T]
     makeup = Makeup(*(np.stack(part) for part in zip(*rows, strict=True)))
     outcome = {0: "finished", 1: "diverged"}.get(found.status, "stalled")
-    reason = {"finished": "", "diverged": f"lower the rate ({step.rate:g})"}.get(outcome, found.message)
-    return Integrated(found.t, makeup, outcome, reason, int(found.nfev))
+    reasons = {"finished": "", "diverged": f"lower the rate ({step.rate:g})", "stalled": str(found.message)}
+    return Integrated(found.t, makeup, outcome, reasons[outcome], int(found.nfev))
 
 
 def _answer(equations: Equations, name: str, step: Step, solved: Integrated, begin: float) -> OnePass:
@@ -156,8 +156,9 @@ def _pooled(rule: Rule, values: np.ndarray) -> Estimate:
     return Estimate(mean, rule.error(by_replicate - mean))
 
 
-def times_of(until: float | Sequence[float]) -> np.ndarray:
-    times = np.linspace(0.0, until, 101) if np.ndim(until) == 0 else np.asarray(until, float)
+def times_of(until: ArrayLike) -> np.ndarray:
+    times = np.asarray(until, float)
+    times = np.linspace(0.0, times, 101) if times.ndim == 0 else times
     if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] < 0:
         raise ValueError(f"until: expected a positive time or increasing times from 0, got {until!r}")
     return times

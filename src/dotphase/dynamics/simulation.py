@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..estimate import Estimate, over_seeds, plain
 from ..finite.instance import Instance
@@ -74,7 +75,7 @@ def simulate(
     d: int,
     start: str | Start = "random",
     rate: float = 10.0,
-    until: float | Sequence[float] = 100.0,
+    until: ArrayLike = 100.0,
     seeds: int | Iterable[int] = 8,
     *,
     ridge: float | None = None,

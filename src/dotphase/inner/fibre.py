@@ -93,7 +93,7 @@ def _only_images(teacher: Attention, u: np.ndarray, signs: np.ndarray) -> bool:
     slope = lambda x: _jacobian(teacher, x.reshape(u.shape))
     for _ in range(SEARCHES):
         start = 2 * np.abs(u).max() * rng.normal(size=u.size)
-        found = least_squares(mismatch, start, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15)
+        found = least_squares(mismatch, start, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15)  # type: ignore[arg-type]
         away = np.abs(signs * u - found.x.reshape(u.shape)).max((1, 2)).min()
         if np.abs(found.fun).max() < 1e-11 and away > 1e-3 * np.abs(u).max():
             return False

@@ -47,7 +47,7 @@ class Dynamics(Kind):
         return np.concatenate([[0.0], np.geomspace(self.early, self.until, self.points - 1)])
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
-        times = {"time": self.times().tolist()}
+        times: dict[str, Sequence[Any]] = {"time": self.times().tolist()}
         return times if self.d is None else times | {"seed": seeds_of(self.seeds)}
 
     def variables(self) -> dict[str, Variable]:
@@ -60,14 +60,14 @@ class Dynamics(Kind):
         from ...dynamics import Start, one_pass, simulate
 
         start = Start(self.semantic, self.positional, self.noise)
-        times, options = self.times(), {"ridge": self.ridge}
-        found = one_pass(point.scenario, start, self.rate, times, d=self.spread_of, **options)
+        times, ridge = self.times(), self.ridge
+        found = one_pass(point.scenario, start, self.rate, times, d=self.spread_of, ridge=ridge)
         row: dict[str, Any] = {"outcome": found.outcome, "reason": found.reason}
         for name in (*OVERLAPS, "test_error"):
             estimate = getattr(found, name)
             row |= {name: self._first(estimate.value), f"{name}_error": self._first(estimate.error)}
         if self.d is not None:
-            seen = simulate(point.scenario, self.d, start, self.rate, times, point.own["seed"], **options)
+            seen = simulate(point.scenario, self.d, start, self.rate, times, point.own["seed"], ridge=ridge)
             for name in OVERLAPS:
                 row[f"{name}_seen"] = np.stack([self._first(getattr(each, name)) for each in seen.overlaps], axis=1)
         return row
