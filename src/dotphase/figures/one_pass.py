@@ -23,7 +23,7 @@ VARIANCE = 0.25  # ρ of the paper's task
 
 def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
-    sgd: dict[str, Any] = {"kind": "dynamics", "rate": 20.0, "until": 60.0, "noise": 0.1, "points": 13}
+    sgd: dict[str, Any] = {"kind": "dynamics", "rate": 20.0, "until": 60.0, "noise": 0.1, "points": 61 if full else 13}
     sgd |= {"d": 2000 if full else 500, "seeds": 8 if full else 4}
     runs = {name: sgd | shares for name, shares in STARTS.items()}
     trained = {"kind": "training", "starts": ["random"], "d": 1000 if full else 200, "seeds": 24 if full else 8}
@@ -58,8 +58,10 @@ def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
     grid = lambda name: at[f"flow_{name}"].transpose(own["theta"], own["m"]).values
     rest = np.stack([at["flow_rest_m"].values, at["flow_rest_theta"].values], axis=1)
     kinds = [str(kind) for kind in at["flow_rest_kind"].values]
+    basin = grid("basin")
+    basin[0] = np.where(basin[0] < 0, basin[1], basin[0])  # θ = 0 is a line of its own where it leads to a saddle
     for number, kind in enumerate(kinds):
-        inside = np.where(grid("basin") == number, 1.0, 0.0)
+        inside = np.where(basin == number, 1.0, 0.0)
         if kind.endswith("minimum") and inside.any() and not inside.all():
             axis.contourf(m, theta, inside, [0.5, 1.5], colors=[COLOURS[kind.split()[0]]], alpha=0.15)
             axis.contour(m, theta, inside, [0.5], colors=[COLOURS["neutral"]], linewidths=0.9)
@@ -104,6 +106,6 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 120, "full": 900},
+    core_seconds={"quick": 60, "full": 900},
     new=True,
 )

@@ -125,6 +125,6 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 150, "full": 1200},
+    core_seconds={"quick": 57, "full": 1200},
     new=True,
 )
