@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..estimate import Estimate, over_seeds
-from ..finite.training import as_seeds
+from ..finite.checks import as_seeds
 from ..gaussian import GaussHermite, Rule
 from ..scenario import Scenario
 from .equations import Equations

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..estimate import Estimate, over_seeds, plain
+from ..finite.checks import as_seeds
 from ..finite.instance import Instance
 from ..finite.objective import trace
 from ..finite.overlaps import Overlaps, overlaps
-from ..finite.progress import track
 from ..finite.sampling import attention_of
 from ..finite.test_error import exact_test_error
-from ..finite.training import as_seeds
+from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form, lifted
 from ..scenario.law import Law
@@ -79,7 +79,7 @@ def simulate(
     seeds: int | Iterable[int] = 8,
     *,
     ridge: float | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Simulation:
     """Stochastic gradient descent on ℓ_μ + (λ₁/2d)‖Q‖², every sentence seen once; arguments as in `one_pass`.
 

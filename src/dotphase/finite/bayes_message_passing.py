@@ -21,13 +21,13 @@ import numpy as np
 from ..estimate import Estimate, over_seeds
 from ..gaussian import Rule, Sobol
 from ..inner.fibre import signs_of
+from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form
+from .checks import as_seeds
 from .instance import Instance
 from .overlaps import Overlaps
-from .progress import track
 from .sampling import sample
-from .training import as_seeds
 
 OUTCOMES = {
     "converged": "a fixed point of message passing",
@@ -111,7 +111,7 @@ def bayes_message_passing(
     damping: float = 0.3,
     hint: float = 1e-2,
     rule: Rule | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> BayesRuns:
     """Bayes-optimal message passing from weights that know nothing, Q̂_i ~ `hint` · N(0, 1), for each seed.
 
