@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Alpha, File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, scenario_from
+from .options import Json, of_scenario
 
 if TYPE_CHECKING:
     from dotphase.dynamics import OnePass, Start
@@ -18,13 +18,9 @@ Shares = Annotated[
 ]
 
 
+@of_scenario()
 def dynamics(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     start: Annotated[str, typer.Option("--start", help="semantic, positional or random.")] = "random",
     shares: Shares = None,
     rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,
@@ -36,63 +32,52 @@ def dynamics(
     as_json: Json = False,
 ) -> None:
     """Learn in one pass over fresh samples: the equations as d → ∞, and beside them a simulation."""
-    with one_line_errors():
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        first = _start(start, shares)
-        if seeds < 0 or (seeds and d is None):
-            raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
-        if flow:
-            _flow(task, decay, as_json)
-            return
-        from dotphase.dynamics import one_pass, simulate
+    first = _start(start, shares)
+    if seeds < 0 or (seeds and d is None):
+        raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
+    if flow:
+        _flow(task, decay, as_json)
+        return
+    from dotphase.dynamics import one_pass, simulate
 
-        found = one_pass(task, first, rate, until, ridge=decay, d=d)
-        seen = (
-            simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
-        )
-        if as_json:
-            typer.echo(json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2))
-            return
-        _print_path(found)
-        if seen is not None:
-            _print_deviations(seen)
+    found = one_pass(task, first, rate, until, ridge=decay, d=d)
+    seen = simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
+    if as_json:
+        typer.echo(json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2))
+        return
+    _print_path(found)
+    if seen is not None:
+        _print_deviations(seen)
 
 
+@of_scenario("ridge")
 def bayes(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     d: Annotated[int | None, typer.Option("--d", help="Also message passing at this dimension.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
     """The Bayes-optimal limit: the best any method can do with αd samples, and from which α on anything helps."""
-    with one_line_errors():
-        task = scenario_from(scenario, alpha, omega, sigma, None, positional)
-        if seeds < 1:
-            raise ValueError(f"--seeds: at least one is needed, got {seeds}")
-        from dotphase.finite.bayes_message_passing import bayes_message_passing
-        from dotphase.theory import linear_baseline
-        from dotphase.theory.bayes import bayes as solve_bayes
-        from dotphase.theory.bayes import weak_recovery
+    if seeds < 1:
+        raise ValueError(f"--seeds: at least one is needed, got {seeds}")
+    from dotphase.finite.bayes_message_passing import bayes_message_passing
+    from dotphase.theory import linear_baseline
+    from dotphase.theory.bayes import bayes as solve_bayes
+    from dotphase.theory.bayes import weak_recovery
 
-        found = [solve_bayes(task, name) for name in ("uninformed", "informed")]
-        threshold, linear = weak_recovery(task), linear_baseline(task).test_error
-        passed = None if d is None else bayes_message_passing(task, d, seeds, progress=True)
-        if as_json:
-            answer = {each.start: each.to_dict() for each in found} | {"weak_recovery": threshold.to_dict()}
-            answer |= {"linear_baseline": linear.to_dict()} | ({"message_passing": passed.to_dict()} if passed else {})
-            typer.echo(json.dumps(answer, indent=2))
-            return
-        typer.echo("\n".join(map(str, found)))
-        closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
-        typer.echo(
-            f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}"
-        )
-        if passed is not None:
-            typer.echo(str(passed))
+    found = [solve_bayes(task, name) for name in ("uninformed", "informed")]
+    threshold, linear = weak_recovery(task), linear_baseline(task).test_error
+    passed = None if d is None else bayes_message_passing(task, d, seeds, progress=True)
+    if as_json:
+        answer = {each.start: each.to_dict() for each in found} | {"weak_recovery": threshold.to_dict()}
+        answer |= {"linear_baseline": linear.to_dict()} | ({"message_passing": passed.to_dict()} if passed else {})
+        typer.echo(json.dumps(answer, indent=2))
+        return
+    typer.echo("\n".join(map(str, found)))
+    closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
+    typer.echo(f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}")
+    if passed is not None:
+        typer.echo(str(passed))
 
 
 def _start(name: str, shares: str | None) -> str | Start:
