@@ -39,8 +39,8 @@ def points() -> dict[str, tuple[Any, str]]:
     import dotphase as dp
 
     A3 = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
-    three = lambda alpha: dp.Scenario(
-        dp.mixture(A3, 0.3),
+    three = lambda alpha, omega=0.3: dp.Scenario(
+        dp.mixture(A3, omega),
         dp.softmax_attention(1),
         dp.isotropic(3, 0.5),
         dp.Positions([[1.0, 0.0, -1.0]]),
@@ -65,6 +65,7 @@ def points() -> dict[str, tuple[Any, str]]:
         "paper, semantic, α = 0.5": (dp.paper(0.5, 0.3), "semantic"),
         "three tokens, semantic, α = 1": (three(1.0), "semantic"),
         "three tokens, positional, α = 2": (three(2.0), "positional"),
+        "three tokens, positional, α = 1, ω = 0.6": (three(1.0, 0.6), "positional"),
         "rank two, semantic, α = 1": (dp.paper(1.0, 0.3, student_rank=2), "semantic"),
         "untied, semantic, α = 2": (untied, "semantic"),
         "two kinds of direction, semantic, α = 1": (kinds, "semantic"),

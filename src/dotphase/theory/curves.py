@@ -87,7 +87,8 @@ def branches(
 
     The semantic branch is followed downwards (from many samples), the others upwards.
 
-    **Arguments**: `along`, the parameter, by any name `Scenario.vary` takes; `rule`, `rtol`, `minimum` as in `solve`;
+    **Arguments**: `scenario`; `values` of the parameter `along`, by any name `Scenario.vary` takes; `starts`, the
+    branches; `rule`, `rtol`, `minimum` as in `solve`;
     `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**
