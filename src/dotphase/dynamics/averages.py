@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..finite.overlaps import Overlaps
 from ..inner.loss import mismatch, stacked
+from ..overlaps import WeightOverlaps
 from ..scenario.attention import Form, entries
 
 
@@ -40,7 +40,7 @@ class Fields(NamedTuple):
     weights: jax.Array
 
 
-def fields_at(overlaps: Overlaps, rho, points, weights) -> Fields:
+def fields_at(overlaps: WeightOverlaps, rho, points, weights) -> Fields:
     """The fields at the nodes `points`, (L (r_s + r_t), N), of a Gaussian rule."""
     length, r_s, r_t = overlaps.theta.shape
     eta, xi = points[: length * r_t].reshape(length, r_t, -1), points[length * r_t :].reshape(length, r_s, -1)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..finite.instance import Instance
-from ..finite.overlaps import Overlaps
+from ..overlaps import WeightOverlaps
 from ..scenario import Scenario
 from ..scenario.frozen import thaw
 from ..scenario.law import Law
@@ -36,7 +36,7 @@ class Makeup(NamedTuple):
     noise: Any
 
 
-def overlaps_of(makeup: Makeup, law: Law) -> Overlaps:
+def overlaps_of(makeup: Makeup, law: Law) -> WeightOverlaps:
     """q, m, θ of weights made so."""
     length = law.gamma.shape[1]
     along = makeup.shares @ law.moment  # ⟨Q Xᵀ⟩
@@ -44,7 +44,7 @@ def overlaps_of(makeup: Makeup, law: Law) -> Overlaps:
     q = _sum_kinds(law.weight[:, None] * law.gamma, square)
     theta = _sum_kinds(law.weight[:, None] * law.gamma, along[..., length:])
     m = (law.weight[:, None, None] * along[..., :length]).sum(-3).swapaxes(-1, -2)
-    return Overlaps(q, m, theta)
+    return WeightOverlaps(q, m, theta)
 
 
 def _sum_kinds(weight, matrices):

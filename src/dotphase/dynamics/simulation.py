@@ -15,9 +15,10 @@ from ..estimate import Estimate, over_seeds, plain
 from ..finite.checks import as_seeds
 from ..finite.instance import Instance
 from ..finite.objective import trace
-from ..finite.overlaps import Overlaps, overlaps
+from ..finite.overlaps import overlaps
 from ..finite.sampling import attention_of
 from ..finite.test_error import exact_test_error
+from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form, lifted
@@ -43,7 +44,7 @@ class Simulation:
     start: str
     step: Step
     times: np.ndarray
-    overlaps: tuple[Overlaps, ...]
+    overlaps: tuple[WeightOverlaps, ...]
     starts: tuple[tuple[Makeup, Law], ...]
     test_errors: tuple[float, ...]
     seconds: float
@@ -97,14 +98,14 @@ def simulate(
 
 
 def _one(instance: Instance, weights: np.ndarray, step: Step, counts: np.ndarray):
-    """Overlaps at the given counts of steps, the measured start, and the last test error."""
+    """WeightOverlaps at the given counts of steps, the measured start, and the last test error."""
     first, rows, done = measured(instance, weights), [], 0
     source = np.random.Generator(np.random.SFC64(np.random.SeedSequence([instance.seed, instance.dimension])))
     for count in counts:
         weights = _descend(instance, weights, step, count - done, source)
         rows.append(overlaps(instance, weights))
         done = count
-    stacked = Overlaps(*map(np.stack, zip(*rows, strict=True)))
+    stacked = WeightOverlaps(*map(np.stack, zip(*rows, strict=True)))
     return stacked, first, float(exact_test_error(instance, weights).value)
 
 

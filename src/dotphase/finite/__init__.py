@@ -6,7 +6,7 @@ from .instance import Instance
 from .landscape import Curvature, Path, lowest_curvatures, nearest_image, relaxed_path, straight_path
 from .objective import Objective
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
-from .overlaps import Overlaps, overlaps
+from .overlaps import overlaps
 from .runs import Run, Runs, Trajectory
 from .sampling import Grams, Sample, sample
 from .starts import Random, start_weights
@@ -26,7 +26,6 @@ __all__ = [
     "Messages",
     "Objective",
     "Optimiser",
-    "Overlaps",
     "Path",
     "Random",
     "Run",

@@ -21,12 +21,12 @@ import numpy as np
 from ..estimate import Estimate, over_seeds
 from ..gaussian import Rule, Sobol
 from ..inner.fibre import signs_of
+from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form
 from .checks import as_seeds
 from .instance import Instance
-from .overlaps import Overlaps
 from .sampling import sample
 
 OUTCOMES = {
@@ -200,16 +200,16 @@ def _outcome(messages: BayesMessages, before: State, state: State, tolerance: fl
     return "converged" if arrived else "stopped"
 
 
-def overlaps_of(instance: Instance, weights: np.ndarray) -> Overlaps:
+def overlaps_of(instance: Instance, weights: np.ndarray) -> WeightOverlaps:
     """q and θ of the posterior mean; it does not look at the encodings, m is zero."""
     weighted = instance.gamma[:, :, None] * weights
     product = lambda other: np.einsum("lia,ib->lab", weighted, other) / instance.dimension
     q, theta = product(weights), product(instance.teacher_weights)
-    return Overlaps(q, np.zeros(q.shape[:2]), theta)
+    return WeightOverlaps(q, np.zeros(q.shape[:2]), theta)
 
 
 def posterior_mean_error(
-    instance: Instance, known: Overlaps, variance: np.ndarray, rule: Rule | None = None
+    instance: Instance, known: WeightOverlaps, variance: np.ndarray, rule: Rule | None = None
 ) -> Estimate:
     """(1/L) E Tr[(T(u) − T̄(w)) ρ_Σ (T(u) − T̄(w))ᵀ], T̄(w) = E[T(w + V^{1/2}η)], of what has been inferred.
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..inner.minima import as_minimum
+from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..results import Result, per_token
 from ..scenario import Scenario
@@ -17,7 +19,7 @@ from .instance import Instance
 from .local_problem import LocalProblem
 from .objective import Objective
 from .optimisers import Descent
-from .overlaps import Overlaps, overlaps
+from .overlaps import overlaps
 from .runs import Run, Runs
 from .sampling import sample
 from .starts import Start, name_of, start_weights
@@ -57,7 +59,7 @@ class Messages(Result):
     - `several`: the share of samples whose prox had a rival minimum.
     """
 
-    overlaps: Overlaps
+    overlaps: WeightOverlaps
     response: np.ndarray
     gradient_norm: np.ndarray
     several: np.ndarray
@@ -100,9 +102,9 @@ class Gamp:
     x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes.
     """
 
-    def __init__(self, objective: Objective, damping: float = 0.0) -> None:
+    def __init__(self, objective: Objective, damping: float = 0.0, minimum: str = "lowest") -> None:
         _check_damping(damping)
-        self.objective, self.damping = objective, damping
+        self.objective, self.damping, self.minimum = objective, damping, as_minimum(minimum).name
         self.gamma = objective.sample.instance.gamma
         self.local = LocalProblem(objective)
 
@@ -117,10 +119,14 @@ class Gamp:
     def step(self, state: State, everywhere: bool = True) -> tuple[State, Info]:
         """One iteration, moved only by 1 − damping of its way.
 
-        `everywhere`: search the global minimum z* of every sample; else each stays with the one it is in.
+        `everywhere`: find the minimum z* of every sample anew, the lowest or the reached one; else each stays with the
+        one it is in.
         """
+        how, near = self.minimum if everywhere else "nearest", state.fields
+        if how == "reached":
+            near = self.local.signal(overlaps(self.objective.sample.instance, state.weights))
         w = self.objective.fields(state.weights) - np.einsum("lab,lbn->lan", state.response, state.slopes)
-        found = self.local.prox(w, state.response, state.fields, everywhere)
+        found = self.local.prox(w, state.response, near, how)
         V_hat = self._admissible(-found.slope_response / self.objective.dimension)
         own = sum(g[:, None] * (state.weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))
         pulled = self.objective.pull_back(found.slopes) + own
@@ -157,6 +163,7 @@ def gamp(
     searching: int = 60,
     tolerance: float = 1e-7,
     response: np.ndarray | float = 1.0,
+    minimum: str = "lowest",
     progress: Progress = False,
 ) -> Runs:
     """Message passing from a start to a fixed point, for each seed; the answer is like that of `train`.
@@ -168,8 +175,9 @@ def gamp(
       overshoots along the positional direction.
     - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training
       objective.
-    - `searching`: for so many iterations the prox is the global one; after them each sample keeps the
-      minimum it is in, else a few samples between two minima of equal height may jump to and fro for ever.
+    - `searching`: for so many iterations the minimum of every sample is found anew; after them each sample keeps the
+      one it is in, else a few samples between two minima of equal height may jump to and fro for ever.
+    - `minimum`: which one, `"lowest"` or `"reached"`, as in `solve`.
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
     Each run's `trajectory` is a `Messages`.
@@ -178,9 +186,10 @@ def gamp(
     """
     limits = whole("searching", searching, least=0), whole("iterations", iterations)
     _check_damping(damping)
+    as_minimum(minimum)
     begin, realised = perf_counter(), instances(scenario, d, seeds)
     runs = [
-        _one(instance, start, damping, limits, positive("tolerance", tolerance), response)
+        _one(instance, start, damping, limits, positive("tolerance", tolerance), response, minimum)
         for instance in track(realised, f"message passing, d = {d}", progress)
     ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
@@ -191,10 +200,12 @@ def _check_damping(damping: float) -> None:
         raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
 
 
-def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response) -> Run:
+def _one(
+    instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response, minimum: str
+) -> Run:
     begin = perf_counter()
     first = start_weights(instance, start)
-    method, rows = Gamp(Objective(sample(instance)), damping), []
+    method, rows = Gamp(Objective(sample(instance)), damping, minimum), []
     end = _iterate(method, method.first(first, response), rows, iterations, tolerance)
     return answer(instance, end, begin, _messages(rows))
 
@@ -226,5 +237,5 @@ def _stationarity(objective: Objective, weights: np.ndarray) -> tuple[float, flo
 
 def _messages(rows: list) -> Messages:
     values, responses, norms, several = zip(*rows, strict=True)
-    stacked = Overlaps(*map(np.stack, zip(*values, strict=True)))
+    stacked = WeightOverlaps(*map(np.stack, zip(*values, strict=True)))
     return Messages(stacked, np.stack(responses), np.array(norms), np.array(several))

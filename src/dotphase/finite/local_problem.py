@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..overlaps import WeightOverlaps
 from ..scenario.attention import Form, entries
 from ..scenario.frozen import thaw
 from .objective import Objective
@@ -44,6 +45,11 @@ class LocalProblem:
         self._target = last(target)
         self._parameters = {"root": last(root), "inner": student.values}
         self._guess = self._teacher_guess(objective)
+        instance, d = data.instance, objective.dimension
+        teacher = instance.teacher_weights
+        offset = np.einsum("li,it->lt", instance.positions, teacher) / np.sqrt(d)
+        self._teacher_fields = objective.fields(teacher) - offset[..., None]
+        self._rho = np.einsum("li,it,iu->ltu", instance.gamma, teacher, teacher) / d
 
     @staticmethod
     def _teacher_guess(objective: Objective) -> np.ndarray:
@@ -54,16 +60,20 @@ class LocalProblem:
         weights = instance.teacher_weights[:, :kept] @ spread[:kept]
         return objective.fields(weights)
 
-    def prox(self, w: np.ndarray, response: np.ndarray, near: np.ndarray, everywhere: bool = True) -> Prox:
-        """The prox at centres `w`, (L, r_s, n), for V = `response`, (L, r_s, r_s): the lowest minimum found
-        from several starts, `near` among them, or the one that `near` leads to."""
+    def signal(self, overlaps: WeightOverlaps) -> np.ndarray:
+        """What of the fields of weights with these overlaps is signal, m + θ ρ⁻¹ u, (L, r_s, n)."""
+        slope = overlaps.theta @ np.linalg.inv(self._rho)
+        return overlaps.m[..., None] + np.einsum("lat,ltn->lan", slope, self._teacher_fields)
+
+    def prox(self, w: np.ndarray, response: np.ndarray, near: np.ndarray, how: str = "lowest") -> Prox:
+        """A minimum at centres `w`, (L, r_s, n), for V = `response`, (L, r_s, r_s): the `"lowest"` found from several
+        starts, `near` among them; the one `"reached"` by the flow from `near`; or the `"nearest"`, where Newton's
+        method leads from there."""
         import jax
 
         guesses = np.stack([near, self._guess, -self._guess])
         with jax.enable_x64(True):
-            found = _compiled(self._form, everywhere)(
-                self._target, w, np.linalg.inv(response), self._parameters, guesses
-            )
+            found = _compiled(self._form, how)(self._target, w, response, self._parameters, guesses)
             fields, slopes, slope_response, several = map(np.asarray, found)
         return Prox(fields, slopes, slope_response, float(several))
 
@@ -86,20 +96,21 @@ def _roots_of(parameters: dict, sample) -> dict:
 
 
 @lru_cache(maxsize=64)
-def _compiled(form: Form, everywhere: bool):
+def _compiled(form: Form, how: str):
     import jax
     import jax.numpy as jnp
 
-    from ..inner.linear import eliminate
-    from ..inner.loss import Problem, pull
-    from ..inner.minimiser import descend
-    from ..inner.search import search
+    from ..inner import Problem, Reached, descend, eliminate, flow, pull, search
 
-    def run(target, w, precision, parameters, guesses):
+    def run(target, w, V, parameters, guesses):
         length, rank, count = w.shape
+        precision = jnp.linalg.inv(V)
         problem = Problem(target, w, precision, jnp.ones(length), parameters)
-        best = search(form, problem, guesses, rivals=1, parameters_of=_roots_of) if everywhere else None
-        end = descend(form, problem, guesses[0] if best is None else best.z)
+        best = search(form, problem, guesses, rivals=1, parameters_of=_roots_of) if how == "lowest" else None
+        if how == "reached":
+            end = flow(form, problem, guesses[0], V, Reached())
+        else:
+            end = descend(form, problem, guesses[0] if best is None else best.z)
         # ∂z*/∂w = (V⁻¹ + ∇²ℓ)⁻¹ V⁻¹, so ∂g/∂w = V⁻¹ (∂z*/∂w − 1); only the blocks within a token are needed.
         size = length * rank
         wide = jax.scipy.linalg.block_diag(*precision)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimate import Estimate, over_seeds
+from ..overlaps import WeightOverlaps
 from ..results import Result, brief, numbers, per_token
 from ..scenario import Scenario
-from .overlaps import Overlaps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,7 +25,7 @@ class Trajectory(Result):
 
     step: np.ndarray
     loss: np.ndarray
-    overlaps: Overlaps
+    overlaps: WeightOverlaps
 
     row, curve = "step", True
 
@@ -68,7 +68,7 @@ class Run(Result):
     weights: np.ndarray | None
     test_error: Estimate | None
     train_loss: float | None
-    overlaps: Overlaps | None
+    overlaps: WeightOverlaps | None
     gradient_norm: float | None
     trajectory: Any = None
 
@@ -195,10 +195,10 @@ class Runs(Result):
         }
 
 
-def _token_means(overlaps: Overlaps) -> dict[str, Any]:
+def _token_means(overlaps: WeightOverlaps) -> dict[str, Any]:
     return {name: size.mean(-1) for name, size in overlaps.sizes.items()}
 
 
-def _stacked(several: Any) -> Overlaps:
-    """Overlaps with a new first axis."""
-    return Overlaps(*map(np.stack, zip(*several, strict=True)))
+def _stacked(several: Any) -> WeightOverlaps:
+    """WeightOverlaps with a new first axis."""
+    return WeightOverlaps(*map(np.stack, zip(*several, strict=True)))

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
 from .checks import instances, whole
 from .instance import Instance
 from .objective import Objective
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
-from .overlaps import Overlaps, overlaps
+from .overlaps import overlaps
 from .runs import Run, Runs, Trajectory
 from .sampling import sample
 from .starts import Start, name_of, start_weights
@@ -103,7 +104,7 @@ class _Recorder:
     @property
     def trajectory(self) -> Trajectory:
         steps, losses, values = zip(*self.rows, strict=True)
-        return Trajectory(np.array(steps), np.array(losses), Overlaps(*map(np.stack, zip(*values, strict=True))))
+        return Trajectory(np.array(steps), np.array(losses), WeightOverlaps(*map(np.stack, zip(*values, strict=True))))
 
 
 def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:

@@ -1,13 +1,14 @@
 """q, m, V, θ, their conjugates and moments: their layout, their coordinates, and what symmetries do to them."""
 
 from .coordinates import Factors, distance, factors, from_coordinates, to_coordinates
-from .overlaps import Moments, Overlaps, Shape, coordinate_layout, moment_layout, overlap_layout
+from .overlaps import Moments, Overlaps, Shape, WeightOverlaps, coordinate_layout, moment_layout, overlap_layout
 
 __all__ = [
     "Factors",
     "Moments",
     "Overlaps",
     "Shape",
+    "WeightOverlaps",
     "coordinate_layout",
     "distance",
     "factors",

@@ -12,17 +12,15 @@ from .layout import Layout
 Shape = tuple[int, int, int]  # (L, r_s, r_t)
 
 
-class Overlaps(NamedTuple):
-    """Overlaps per token l, with the signs they have; conjugates q̂, V̂, m̂, θ̂ have the same shapes.
+class WeightOverlaps(NamedTuple):
+    """What weights Q have, per token l, with the signs they have.
 
     - `q`: q_l = QᵀΣ_lQ/d, (L, r_s, r_s).
-    - `V`: the response V_l, (L, r_s, r_s); None for weights, which have none.
     - `m`: m_l = Qᵀp_l/√d, (L, r_s).
     - `theta`: θ_l = QᵀΣ_lQ*/d, (L, r_s, r_t).
     """
 
     q: Any
-    V: Any
     m: Any
     theta: Any
 
@@ -34,6 +32,16 @@ class Overlaps(NamedTuple):
             "m": np.linalg.norm(self.m, axis=-1),
             "theta": np.linalg.norm(self.theta, axis=(-2, -1)),
         }
+
+
+class Overlaps(NamedTuple):
+    """What the theory has: q, m and θ as weights have them, and the response `V`, V_l, (L, r_s, r_s). Conjugates q̂, V̂,
+    m̂, θ̂ have the same shapes."""
+
+    q: Any
+    V: Any
+    m: Any
+    theta: Any
 
 
 class Moments(NamedTuple):

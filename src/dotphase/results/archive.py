@@ -48,7 +48,8 @@ def save(result: Any, path: str | Path) -> None:
 def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Any:
     """The result that `save` wrote.
 
-    **Arguments**: `path` of the file; `functions`, those of your own that its scenario is made of, in a list or by name.
+    **Arguments**: `path` of the file; `functions`, those of your own that its scenario is made of, in a list or by
+    name.
 
     **Example**
 

@@ -81,8 +81,8 @@ def spinodal(
     location is their mean, its error their standard error, which may well be larger than `precision`: near
     its end a branch is soft, and sampling errors are amplified.
 
-    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan`, `minimum` and `progress` as in `critical`;
-    `start`: the branch.
+    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan`, `minimum` and `progress` as in
+    `critical`; `start`: the branch.
 
     **Example**: `spinodal(paper(omega=0.3), "semantic").location`.
     """
