@@ -4,6 +4,8 @@
     python -m benchmarks.reached coverage        are the error bars of default solves right?
     python -m benchmarks.reached transitions     α_c and α_l of both theories
     python -m benchmarks.reached crossing        where trained losses cross, seed by seed
+    python -m benchmarks.reached microscopic     which minimum do the samples of trained models sit in?
+    python -m benchmarks.reached messages        does message passing end where training does?
     python -m benchmarks.reached cost            a reached solve against one of the lowest minima, in one run
 
 Results are read from and written to docs/results/reached.json; what is there is not computed again.
@@ -66,7 +68,7 @@ def points() -> dict[str, tuple[Any, str]]:
         "three tokens, semantic, α = 1": (three(1.0), "semantic"),
         "three tokens, positional, α = 2": (three(2.0), "positional"),
         "three tokens, positional, α = 1, ω = 0.6": (three(1.0, 0.6), "positional"),
-        "rank two, semantic, α = 1": (dp.paper(1.0, 0.3, student_rank=2), "semantic"),
+        "rank two, both mechanisms, α = 1": (dp.paper(1.0, 0.3, student_rank=2), "semantic"),
         "untied, semantic, α = 2": (untied, "semantic"),
         "two kinds of direction, semantic, α = 1": (kinds, "semantic"),
         "linear, semantic, α = 1": (linear, "semantic"),
@@ -80,7 +82,7 @@ def table(results: dict) -> None:
         row = results.setdefault("table", {}).setdefault(name, {})
         for minimum in ("lowest", "reached"):
             if minimum not in row:
-                row[minimum] = _theory(scenario, start, minimum)
+                row[minimum] = _theory(scenario, _both(scenario) if "both" in name else start, minimum)
                 _keep(results)
         for d, seeds in SEEDS.items():
             if str(d) not in row.setdefault("training", {}):
@@ -91,7 +93,17 @@ def table(results: dict) -> None:
         _show(name, row)
 
 
-def _theory(scenario, start: str, minimum: str) -> dict:
+def _both(scenario):
+    """A student of rank two ends with one mechanism in each column: the theory's start for that."""
+    from dotphase.theory.starts import start
+
+    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
+    q, m = semantic.q.copy(), np.zeros_like(positional.m)
+    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
+    return semantic._replace(q=q, m=m)
+
+
+def _theory(scenario, start, minimum: str) -> dict:
     import dotphase
     from dotphase.comparison.compare import theory_value
 
@@ -218,6 +230,58 @@ def crossing(results: dict) -> None:
             print(name, kept[name], flush=True)
 
 
+def microscopic(results: dict) -> None:
+    """The share of samples that are not in their lowest minimum: in trained models, and in the theory."""
+    import dotphase
+    from dotphase.finite.cavity import cavity
+    from dotphase.finite.instance import Instance
+    from dotphase.finite.objective import Objective
+
+    kept, d, seeds = results.setdefault("microscopic", {}), 2000, 3
+    cases = [("positional", alpha) for alpha in (0.75, 1.25, 2.0)] + [("semantic", alpha) for alpha in (0.5, 0.75, 1.0)]
+    for start, alpha in cases:
+        name = f"{start}, α = {alpha:g}, d = {d}"
+        if name in kept:
+            continue
+        scenario = dotphase.paper(alpha, 0.3)
+        runs = dotphase.train(scenario, d, start, seeds=seeds)
+        shares = [
+            cavity(Objective(dotphase.sample(Instance(scenario, d, run.seed))), run.weights).higher.mean()
+            for run in runs.runs
+        ]
+        theory = dotphase.solve(scenario, start, rule=dotphase.Sobol(2**15), rtol=None, minimum="reached")
+        # Samples are counted: of n·seeds of them, so the error of a small share is that of a count.
+        count = seeds * round(alpha * d)
+        error = float(np.sqrt(max(np.mean(shares), 1 / count) / count))
+        kept[name] = {"trained": [float(np.mean(shares)), error], "theory": theory.higher_minima}
+        _keep(results)
+        print(name, kept[name], flush=True)
+
+
+def messages(results: dict) -> None:
+    """How often message passing ends in the very minimum L-BFGS reaches from the same start."""
+    import dotphase
+
+    kept = results.setdefault("messages", {})
+    for d, seeds in ((500, 8), (1000, 6)):
+        for start, alpha in (("positional", 2.0), ("semantic", 0.75)):
+            scenario = dotphase.paper(alpha, 0.3)
+            trained = dotphase.train(scenario, d, start, seeds=seeds)
+            for minimum in ("lowest", "reached"):
+                name = f"{start}, α = {alpha:g}, d = {d}, {minimum}"
+                if name in kept:
+                    continue
+                passed = dotphase.gamp(scenario, d, start, seeds=seeds, minimum=minimum)
+                same = 0
+                for one, other in zip(passed.runs, trained.runs, strict=True):
+                    if one.weights is not None and one.outcome == "converged":
+                        apart = min(np.abs(one.weights - sign * other.weights).max() for sign in (1, -1))
+                        same += bool(apart < 1e-4 * np.abs(other.weights).max())
+                kept[name] = {"same": same, "of": seeds, "outcomes": passed.outcomes}
+                _keep(results)
+                print(name, kept[name], flush=True)
+
+
 def cost(results: dict) -> None:
     import dotphase
 
@@ -245,7 +309,8 @@ def _keep(results: dict) -> None:
 
 
 def main(chosen: list[str]) -> None:
-    tasks = {"table": table, "coverage": coverage, "transitions": transitions, "crossing": crossing, "cost": cost}
+    tasks = {"table": table, "coverage": coverage, "transitions": transitions, "crossing": crossing}
+    tasks |= {"microscopic": microscopic, "messages": messages, "cost": cost}
     for name in chosen or tasks:
         results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
         tasks[name](results)

@@ -60,6 +60,13 @@ class LocalProblem:
         weights = instance.teacher_weights[:, :kept] @ spread[:kept]
         return objective.fields(weights)
 
+    def slopes(self, z: np.ndarray) -> np.ndarray:
+        """∇ℓ_μ(z), (L, r_s, n)."""
+        import jax
+
+        with jax.enable_x64(True):
+            return np.asarray(_slopes(self._form)(self._target, z, self._parameters))
+
     def signal(self, overlaps: WeightOverlaps) -> np.ndarray:
         """What of the fields of weights with these overlaps is signal, m + θ ρ⁻¹ u, (L, r_s, n)."""
         slope = overlaps.theta @ np.linalg.inv(self._rho)
@@ -93,6 +100,21 @@ def passed_through(student: Form) -> Form:
 def _roots_of(parameters: dict, sample) -> dict:
     """The numbers of `passed_through` for some of the samples."""
     return parameters | {"root": parameters["root"][..., sample]}
+
+
+@lru_cache(maxsize=64)
+def _slopes(form: Form):
+    import jax
+    import jax.numpy as jnp
+
+    from ..inner import Problem, energy_and_gradient
+
+    def run(target, z, parameters):
+        length, rank, _ = z.shape
+        problem = Problem(target, z, jnp.zeros((length, rank, rank)), jnp.ones(length), parameters)
+        return energy_and_gradient(form, problem, z)[1]
+
+    return jax.jit(run)
 
 
 @lru_cache(maxsize=64)
