@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from dotphase.cli.app import app
 from dotphase.sweeps import open_sweep, run_sweep
-from dotphase.sweeps.plan import plans_of
-from dotphase.sweeps.status import status
-from dotphase.sweeps.store import Store
-from dotphase.sweeps.study import study_from
+from dotphase.sweeps.engine.plan import plans_of
+from dotphase.sweeps.engine.status import status
+from dotphase.sweeps.engine.store import Store
+from dotphase.sweeps.engine.study import study_from
 
 STUDY = """
 name = "toys"

@@ -24,7 +24,7 @@ def test_workers_of_a_scheduler_give_the_same_results(tmp_path):
 
 def script(**options) -> str:
     pytest.importorskip("dask_jobqueue")
-    from dotphase.sweeps.slurm import slurm_cluster
+    from dotphase.sweeps.engine.slurm import slurm_cluster
 
     with slurm_cluster(**options, scheduler_options={"dashboard_address": None, "host": "127.0.0.1"}) as cluster:
         return cluster.job_script()

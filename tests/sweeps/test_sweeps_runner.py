@@ -10,10 +10,10 @@ from toy_kinds import toy_study
 
 from dotphase.sweeps import chunks, open_sweep, run_sweep
 from dotphase.sweeps.journal import Journal
-from dotphase.sweeps.lock import LockedError, lock_path, locked
-from dotphase.sweeps.status import status
-from dotphase.sweeps.store import Store
-from dotphase.sweeps.study import study_from
+from dotphase.sweeps.engine.lock import LockedError, lock_path, locked
+from dotphase.sweeps.engine.status import status
+from dotphase.sweeps.engine.store import Store
+from dotphase.sweeps.engine.study import study_from
 
 ALPHAS = [1.0, 2.0, 3.0, 4.0, 5.0]
 

@@ -7,8 +7,8 @@ import pytest
 
 from dotphase.scenario import paper, write_scenario
 from dotphase.sweeps import Study, read_study
-from dotphase.sweeps.plan import plans_of
-from dotphase.sweeps.study import study_from, study_schema
+from dotphase.sweeps.engine.plan import plans_of
+from dotphase.sweeps.engine.study import study_from, study_schema
 
 TEXT = """
 name = "slices"

@@ -4,6 +4,8 @@ import os
 import signal
 
 from dotphase.sweeps import Kind, Variable
+from dotphase.sweeps import run_sweep as run_any_sweep
+from dotphase.sweeps.engine.study import study_from
 
 
 class Toy(Kind):
@@ -60,3 +62,12 @@ class Reader(Kind):
 def toy_study(alphas, name="Toy", **parameters):
     table = {"kind": f"toy_kinds:{name}", **parameters}
     return {"name": "toys", "axes": {"omega": [0.1, 0.2], "alpha": list(alphas)}, "compute": {"toy": table}}
+
+
+def run_sweep(study, path, **options):
+    """As the real one, for studies that are trusted to name kinds of this file."""
+    return run_any_sweep(study, path, trust_code=True, **options)
+
+
+def trusted(tables):
+    return study_from(tables, trust_code=True)

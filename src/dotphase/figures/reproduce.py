@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .catalogue import MODULES
 from .figure import Claim, PaperFigure
-from .stores import place_for, seconds_spent, stored_study, unfinished_share
+from .stores import is_finished, place_for, seconds_spent, stored_study, unfinished_share
 from .style import on_the_page, write
 
 if TYPE_CHECKING:
@@ -127,9 +127,11 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
 
 
 def _computed(study: Study, name: str, folder: Path, workers: int, bar: Bar) -> xarray.Dataset:
-    from ..sweeps import run_sweep
+    from ..sweeps import open_sweep, run_sweep
 
     place = place_for(study, name, folder)
+    if is_finished(place):  # by whatever code: the report says by which
+        return open_sweep(place)
     with bar(name) as progress, run_sweep(study, place, workers=workers, progress=progress) as dataset:
         return dataset.load()
 
@@ -170,7 +172,7 @@ def _versions() -> dict[str, str]:
     import platform
     from importlib.metadata import version
 
-    from ..sweeps.provenance import LIBRARIES
+    from ..sweeps.engine.code import LIBRARIES
 
     machine = {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
     libraries = {name: version(name) for name in ("dotphase", *LIBRARIES, "matplotlib")}

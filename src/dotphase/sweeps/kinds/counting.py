@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 from ._seeds import Seeds, seeds_of
 
 if TYPE_CHECKING:

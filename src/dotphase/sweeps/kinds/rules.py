@@ -10,14 +10,15 @@ from pydantic import field_validator
 
 from ...gaussian import GaussHermite, Rule, Sobol
 from ...scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 
 PUBLISHED = "published"
 NUMBERS = ("q", "V", "m", "theta", "test_error", "train_loss")
 
 
 class Rules(Kind):
-    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `_published.py`), "hermite 8"
+    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `comparison.published`), "hermite 8"
     (tensor Gauss–Hermite of that order), "sobol 8192" (scrambled Sobol' points of that number).
 
     Numbers have `_error` beside them where the rule knows one.
@@ -80,7 +81,7 @@ def _by_solving(scenario: Scenario, branch: str, rule: Rule) -> dict[str, Any]:
 
 def _by_published_method(scenario: Scenario, branch: str) -> dict[str, Any]:
     from ...theory.starts import start
-    from ._published import MOST, ORDERS, published
+    from ...comparison.published import MOST, ORDERS, published
 
     q, V, m, theta = (float(np.ravel(part)[0]) for part in start(scenario, branch))
     overlaps, errors, iterations = published(scenario, np.array([q, m, V, theta]))

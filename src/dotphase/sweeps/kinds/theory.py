@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...scenario.scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 
 if TYPE_CHECKING:
     from ...theory.rows import Found

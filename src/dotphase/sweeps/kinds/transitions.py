@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..axes import is_number_of, same_axis
-from ..kind import Kind, Point, Variable
+from ..engine.axes import is_number_of, same_axis
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 
 if TYPE_CHECKING:
     from ...theory.transitions import Transition
