@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 from dotphase.sweeps import Kind, Variable
 from dotphase.sweeps import run_sweep as run_any_sweep
@@ -9,7 +10,8 @@ from dotphase.sweeps.engine.study import study_from
 
 
 class Toy(Kind):
-    """value = α·seed, per seed; fails where α is `fails_at`, and kills its process where α is `kills_at`."""
+    """value = α·seed, per seed; fails where α is `fails_at`, kills its process where α is `kills_at`, and hangs
+    where it is `hangs_at`."""
 
     growing = ("seeds",)
 
@@ -17,6 +19,8 @@ class Toy(Kind):
     batch: int = 1
     fails_at: float | None = None
     kills_at: float | None = None
+    hangs_at: float | None = None
+    takes: float = 0.0
 
     def coordinates(self):
         return {"seed": range(self.seeds)}
@@ -33,6 +37,9 @@ class Toy(Kind):
             raise RuntimeError("on purpose\nin two lines")
         if alpha == self.kills_at:
             os.kill(os.getpid(), signal.SIGKILL)
+        if alpha == self.hangs_at:
+            time.sleep(60)
+        time.sleep(self.takes)
         seeds = point.own["seed"]
         return {"value": [alpha * s for s in seeds], "word": f"α = {alpha:g}", "square": [s * s for s in seeds]}
 

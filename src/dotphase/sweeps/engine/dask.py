@@ -21,11 +21,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...threads import available_cores
+from .certificates import CERTIFICATE, KEY, make_certificates
 from .code import changes, describe_code
 from .layout import layout_from
 from .plan import Known, Plan, plans_of
 from .study import study_from
-from .work import Result, compute_unit, failure
+from .work import KILLED, Result, compute_unit, failure
 from .workers import Job
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Cluster:
             return future.result()
         except KilledWorker:
             reason = "the worker processes that worked on it were killed, one after the other: out of memory?"
-            return failure(self.plans[job.label], job.unit, reason, time.perf_counter())
+            return failure(self.plans[job.label], job.unit, reason)._replace(status=KILLED)
         except OtherCodeError as error:
             raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
         except CancelledError:
@@ -142,15 +143,67 @@ class Processes(Cluster):
         self.count, self.lives, self.here = count, lives, ExitStack()
 
     def __enter__(self) -> Processes:
-        self.address, self.security = self.here.enter_context(local_cluster(self.count, self.lives))
-        self.here.callback(super().__enter__().client.close, timeout=2)
+        self.folder = Path(self.here.enter_context(TemporaryDirectory(prefix="dotphase-", ignore_cleanup_errors=True)))
+        self.security = make_certificates(self.folder)
+        self.address = self.here.enter_context(_scheduler(self.lives, self.security))
+        self.processes = [self._start() for _ in range(self.count)]
+        self.here.callback(self._end)
+        super().__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
         self.here.close()
 
     def room(self) -> int:
         return self.count
+
+    def check(self) -> None:
+        """Replace workers that were killed; one that ended by itself would do so again."""
+        for at, process in enumerate(self.processes):
+            code = process.poll()
+            if code is not None and code > 0:
+                raise ValueError(f"a worker process ended with exit code {code}; what it said is above")
+            if code is not None:
+                self.processes[at] = self._start()
+        super().check()
+
+    def _start(self) -> subprocess.Popen:
+        """A worker of one thread, with its share of the cores, started afresh as on a cluster and not by
+        `multiprocessing`, which would run the user's script again."""
+        threads = str(max(1, available_cores() // self.count))
+        words = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0", "--death-timeout", "60"]
+        words += ["--local-directory", str(self.folder), "--tls-ca-file", str(self.folder / CERTIFICATE)]
+        words += ["--tls-cert", str(self.folder / CERTIFICATE), "--tls-key", str(self.folder / KEY)]
+        told = {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", "worker", self.address, *words],
+            env=os.environ | dict.fromkeys(THREADS, threads) | told,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # so that Ctrl-C reaches this process alone, which then ends its workers
+        )
+
+    def _end(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@contextmanager
+def _scheduler(lives: int, security: Security) -> Iterator[str]:
+    """The address of a scheduler in this process. Connections are encrypted: nobody else on this machine can use it."""
+    import dask.config
+    from distributed import LocalCluster
+
+    options: dict[str, Any] = {"n_workers": 0, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    options["scheduler_kwargs"] = {"dashboard": False}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": lives - 1}),
+        LocalCluster(**options, protocol="tls", security=security, silence_logs=logging.CRITICAL) as cluster,
+    ):
+        yield cluster.scheduler_address
 
 
 def compute_remotely(task: Task, label: str, unit: int, known: Sequence[Known] | None) -> Result:
@@ -166,46 +219,3 @@ def _plans(task: Task) -> dict[str, Plan]:
     if here != code:
         raise OtherCodeError(f"a worker has other code than this process ({changes(code, here)})")
     return plans_of(study, {label: layout_from(tables) for label, tables in header["layouts"].items()})
-
-
-@contextmanager
-def local_cluster(count: int, lives: int) -> Iterator[tuple[str, Security]]:
-    """Address and keys of a scheduler with `count` worker processes of one thread on this machine, each with its share
-    of the cores. A unit that costs `lives` of them is given up.
-
-    They are started afresh, as on a cluster, and not by `multiprocessing`, which would run the user's script again.
-    Connections are encrypted, so that nobody else on this machine can hand them work.
-    """
-    import dask.config
-    from distributed import LocalCluster
-
-    from .certificates import make_certificates
-
-    quiet = {"distributed.scheduler.allowed-failures": lives - 1, "distributed.admin.log-format": "%(message)s"}
-    with TemporaryDirectory(prefix="dotphase-") as folder, dask.config.set(quiet):
-        security = make_certificates(folder)
-        options: dict[str, Any] = {"n_workers": 0, "dashboard_address": None, "host": "127.0.0.1"}
-        with LocalCluster(**options, protocol="tls", security=security, silence_logs=logging.CRITICAL) as cluster:
-            workers = _start(cluster.scheduler_address, count, Path(folder))
-            try:
-                yield cluster.scheduler_address, security
-            finally:
-                workers.terminate()
-                workers.wait()
-
-
-def _start(address: str, count: int, folder: Path) -> subprocess.Popen:
-    threads = str(max(1, available_cores() // count))
-    keys = ["--tls-ca-file", "certificate.pem", "--tls-cert", "certificate.pem", "--tls-key", "key.pem"]
-    keys = [str(folder / word) if word.endswith(".pem") else word for word in keys]
-    words = ["--nworkers", str(count), "--nthreads", "1", "--no-dashboard", "--memory-limit", "0"]
-    words += ["--death-timeout", "60", "--local-directory", str(folder)]
-    told = {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    # A session of its own, so that Ctrl-C reaches this process alone, which then ends its workers.
-    return subprocess.Popen(
-        [sys.executable, "-m", "dask", "worker", address, *words, *keys],
-        env=os.environ | dict.fromkeys(THREADS, threads) | told,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )

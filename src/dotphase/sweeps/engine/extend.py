@@ -19,6 +19,7 @@ from .plan import Plan, plans_of
 from .store import FINISHED, WritableStore, make_header, read_header, write_header
 from .study import Study, differences, study_from
 from .view import arrays_of
+from .work import DONE, Result
 
 FREE = ("name", "time_limit")  # parts of a study that change no result
 
@@ -117,7 +118,7 @@ def _check_grown(path: Path, old: Layout, new: Layout) -> None:
 
 def _take_over(store: WritableStore, larger: WritableStore) -> None:
     """Write the units of the larger store that are finished in the smaller one, each with the code it is from."""
-    contents = store.read()
+    contents, everything = store.read(), arrays_of(store)
     codes = list(contents.codes)
     for code, parts in contents.codes.items():
         if parts is not None:
@@ -126,7 +127,7 @@ def _take_over(store: WritableStore, larger: WritableStore) -> None:
         new = larger.plans[label]
         if not all(_same_elsewhere(store.plans[name], larger.plans[name], new) for name in new.computation.needs()):
             continue
-        arrays, places = arrays_of(store, label), _places(old, new)
+        arrays, places = everything[label], _places(old, new)
         finished = _spread(old, contents.states[label] == FINISHED)
         code_of = _spread(old, contents.code_of[label])
         for unit in range(len(new)):
@@ -134,7 +135,7 @@ def _take_over(store: WritableStore, larger: WritableStore) -> None:
             if all((where >= 0).all() for where in at) and finished[at].all() and np.ptp(code_of[at]) == 0:
                 larger.code = codes[code_of[at].flat[0]]
                 taken = {name: arrays[name][np.ix_(*(at[k].ravel() for k in kept))] for name, kept in old.kept.items()}
-                larger.write(label, unit, taken, False, 0.0)
+                larger.write(Result(label, unit, taken, DONE, 0.0))
 
 
 def _same_elsewhere(old: Plan, new: Plan, reader: Plan) -> bool:

@@ -9,6 +9,7 @@ so that damage costs the lines it touches and no others.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -46,8 +47,11 @@ class Log:
         `sync`, else as often as takes a twentieth of the time."""
         if self._file is None:
             self._file = _opened(self.path)
-        self._file.write(as_line(record))
-        self._file.flush()
+        line = as_line(record)
+        if self._file.write(line) < len(line):
+            self._file.close()
+            self._file = None  # the next one begins a line of its own
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if sync or time.monotonic() >= self._next_sync:
             self.sync()
 
@@ -60,9 +64,11 @@ class Log:
 
     def close(self) -> None:
         if self._file is not None:
-            self.sync()
-            self._file.close()
-            self._file = None
+            try:
+                self.sync()
+            finally:
+                self._file.close()
+                self._file = None
 
 
 def as_line(record: dict[str, Any]) -> bytes:
@@ -83,7 +89,7 @@ def _read_line(line: bytes) -> dict[str, Any] | None:
 
 def _opened(path: Path) -> Any:
     """The file, after the end of its last line: a line without an end is given one, and stays what it is, damaged."""
-    file = open(path, "ab")  # noqa: SIM115  (kept open while the sweep runs)
+    file = open(path, "ab", buffering=0)  # noqa: SIM115  (kept open while the sweep runs)
     if file.tell():
         with open(path, "rb") as before:
             before.seek(-1, os.SEEK_END)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from .plan import Plan
 from .store import FINISHED, Contents, Key, WritableStore
 from .study import Study, study_from
 from .view import open_sweep, write_view
-from .work import Result
+from .work import DONE, Result
 from .workers import Job, Threads, Workers, hand_out
 
 if TYPE_CHECKING:
@@ -93,13 +94,17 @@ def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progr
     view = _View(store)
     try:
         for result in _results(store, contents, resources):
-            store.write(*result)
-            done, failed = done + (not result.failed), failed + result.failed
+            store.write(result)
+            done, failed = done + (result.status == DONE), failed + (result.status != DONE)
             tell(done, total, failed)
             view.refresh()
-    finally:
-        store.close()
-        view.write()
+    except BaseException:
+        with suppress(OSError):  # of a disk that is full, which is what has brought us here
+            store.close()
+            view.write()
+        raise
+    store.close()
+    view.write()
 
 
 class _View:
@@ -122,12 +127,11 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
     for stage in stages(store.plans):
         pending = {label: np.flatnonzero(contents.states[label] != FINISHED) for label in stage}
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
-        suspects = [unit for unit in units if unit in contents.suspects]
-        rest = [unit for unit in units if unit not in contents.suspects]
+        suspects = [unit for unit in units if unit in contents.suspects | contents.killers]
         if suspects and resources.scheduler is None:
             # The process that began them died, perhaps of them: once more, in a process that may die.
             yield from _handed_out(store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1))
-            units = rest
+            units = [unit for unit in units if unit not in set(suspects)]
         if units:
             yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
 

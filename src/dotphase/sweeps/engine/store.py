@@ -26,9 +26,9 @@ from .layout import Layout, layout_from
 from .log import Log, as_line
 from .plan import Plan, plans_of
 from .study import Study
+from .work import DONE, FAILED, KILLED, Result
 
 FORMAT = 2
-DONE, FAILED = "done", "failed"
 PENDING, FINISHED, BROKEN = 0, 1, 2  # what is known of a unit
 RECENT = 100  # finished units that tell the present rate
 ROOM = 1 << 20  # bytes that must be there before work starts
@@ -40,13 +40,14 @@ class Contents:
     """What a log says of the units.
 
     - `states`: per label a byte for each unit: PENDING, FINISHED or BROKEN (an attempt that failed).
-    - `suspects`: units that a process had begun when it died.
+    - `suspects`: units that a process had begun when it died; `killers`: those that are known to do so.
     - `codes`: what computed them, by id; `code_of`: per label the id of each finished unit, as a position in `codes`.
     - `damaged`: lines that are not as they were written; `times`: when the last units were finished.
     """
 
     states: dict[str, np.ndarray]
     suspects: set[Key] = field(default_factory=set)
+    killers: set[Key] = field(default_factory=set)
     codes: dict[str, dict[str, str] | None] = field(default_factory=dict)
     code_of: dict[str, np.ndarray] = field(default_factory=dict)
     damaged: int = 0
@@ -104,10 +105,11 @@ class Store:
 
     def _take(self, found: Contents, record: dict[str, Any]) -> None:
         key, status = (record["label"], record["unit"]), record.get("status")
-        if status not in (DONE, FAILED):
+        if status not in (DONE, FAILED, KILLED):
             found.suspects.add(key)
             return
         found.suspects.discard(key)
+        (found.killers.add if status == KILLED else found.killers.discard)(key)
         found.states[key[0]][key[1]] = FINISHED if status == DONE else BROKEN
         found.times.append(record["time"])
         found.seconds += record["seconds"]
@@ -159,16 +161,18 @@ class WritableStore(Store):
         """Note that this process itself begins to compute a unit, which may be its end."""
         self.log.append({"of": self.identity, "label": label, "unit": unit, "status": "begun"})
 
-    def write(self, label: str, unit: int, arrays: Mapping[str, np.ndarray], failed: bool, seconds: float) -> None:
-        """Enter a unit's arrays (as `work.compute_unit` gives them)."""
-        head = {"of": self.identity, "label": label, "unit": unit, "status": FAILED if failed else DONE}
-        head |= {"seconds": round(seconds, 6), "time": round(time.time(), 3), "code": self.code}
-        self.log.append(head | self.plans[label].pack(arrays))
+    def write(self, result: Result) -> None:
+        """Enter what came of a unit."""
+        head = {"of": self.identity, "label": result.label, "unit": result.unit, "status": result.status}
+        head |= {"seconds": round(result.seconds, 6), "time": round(time.time(), 3), "code": self.code}
+        self.log.append(head | self.plans[result.label].pack(result.arrays))
 
     def close(self) -> None:
         """End in an orderly way: what was begun and is not finished has killed nobody."""
-        self.log.append({"closed": True}, sync=True)
-        self.log.close()
+        try:
+            self.log.append({"closed": True}, sync=True)
+        finally:
+            self.log.close()
 
     def _mend_header(self) -> None:
         """Write whichever copy of the header is not there."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -126,9 +127,10 @@ class Study(BaseModel):
 
 def _paper(given: dict[str, Any]) -> Scenario:
     try:
-        return paper(**{"ridge" if name == "lambda" else name: value for name, value in given.items()})
+        with np.errstate(over="raise"):
+            return paper(**{"ridge" if name == "lambda" else name: value for name, value in given.items()})
     except (TypeError, ArithmeticError) as error:
-        raise ValueError(f"scenario.paper: {error}") from None
+        raise ValueError(f"scenario.paper: {error}, with {given}") from None
 
 
 def _alone(source: dict[str, Any], name: str) -> None:
@@ -144,7 +146,8 @@ def _check_axis(study: Study, name: str) -> None:
         return
     for value in {plain(values.min()), plain(values.max())}:  # what a number may be is an interval
         try:
-            study.base.vary(**{name: value})
+            with np.errstate(over="raise"):
+                study.base.vary(**{name: value})
         except (ValueError, TypeError, ArithmeticError) as error:
             raise ValueError(f"axes.{name}: {error}") from None
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .layout import Layout, Variable
-from .store import FAILED, Store
+from .store import Store
+from .work import DONE
 
 if TYPE_CHECKING:
     import xarray
@@ -36,25 +37,38 @@ def open_sweep(path: str | Path) -> xarray.Dataset:
 
     store = Store(path)
     coordinates, variables = {}, {}
-    for label, layout in store.layouts.items():
+    for label, arrays in arrays_of(store).items():
+        layout = store.layouts[label]
         coordinates |= dict(zip(layout.dims, layout.coordinates, strict=True))
-        for name, array in arrays_of(store, label).items():
+        for name, array in (arrays or _unfinished(layout)).items():
             variables[f"{label}_{name}"] = (_dims(layout, name), array)
     return xarray.Dataset(variables, coordinates, attributes(store))
 
 
-def arrays_of(store: Store, label: str) -> Arrays:
-    """Every variable of a computation; `code` is one if there were several."""
-    layout = store.layouts[label]
-    arrays = {name: np.full(_shape(layout, name), fill_of(name, v), v.numpy) for name, v in layout.variables.items()}
-    codes = np.full(layout.shape[: len(layout.axes)], "", object)
+def arrays_of(store: Store) -> dict[str, Arrays]:
+    """Every variable of each computation, none of one that has not been begun; `code` is one if there were several."""
+    found: dict[str, Arrays] = {label: {} for label in store.layouts}
     for record in store.unit_records():
-        if record["label"] == label and "numbers" in record:
-            _put(layout, record, arrays, codes)
-    return arrays | ({"code": codes} if len({*codes.ravel()} - {""}) > 1 else {})
+        if "numbers" in record:
+            label = record["label"]
+            found[label] = found[label] or _unfinished(store.layouts[label]) | {"code": _no_codes(store.layouts[label])}
+            _put(store.layouts[label], record, found[label])
+    for arrays in found.values():
+        if len({*arrays.get("code", np.array([])).ravel()} - {""}) < 2:
+            arrays.pop("code", None)
+    return found
 
 
-def _put(layout: Layout, record: dict[str, Any], arrays: Arrays, codes: np.ndarray) -> None:
+def _unfinished(layout: Layout) -> Arrays:
+    shapes = {name: tuple(layout.shape[k] for k in kept) for name, kept in layout.kept.items()}
+    return {name: np.full(shapes[name], fill_of(name, v), v.numpy) for name, v in layout.variables.items()}
+
+
+def _no_codes(layout: Layout) -> np.ndarray:
+    return np.full(layout.shape[: len(layout.axes)], "", object)
+
+
+def _put(layout: Layout, record: dict[str, Any], arrays: Arrays) -> None:
     try:
         found = layout.unpack(record["unit"], record)
     except (KeyError, TypeError, ValueError):  # not by chance, since the checksum was right
@@ -62,7 +76,7 @@ def _put(layout: Layout, record: dict[str, Any], arrays: Arrays, codes: np.ndarr
     box = layout.box(record["unit"])
     for name, kept in layout.kept.items():
         arrays[name][tuple(box[k] for k in kept)] = found[name]
-    codes[box[: len(layout.axes)]] = str(record.get("code", "")) if record["status"] != FAILED else ""
+    arrays["code"][box[: len(layout.axes)]] = str(record.get("code", "")) if record["status"] == DONE else ""
 
 
 def attributes(store: Store) -> dict[str, str]:
@@ -113,13 +127,16 @@ def _files(store: Store) -> Iterator[tuple[str, bytes]]:
 
     files: dict[str, Any] = {}
     group = zarr.create_group(MemoryStore(files), zarr_format=3, attributes=attributes(store))
-    for label, layout in store.layouts.items():
+    for label, arrays in arrays_of(store).items():
+        layout = store.layouts[label]
         for dim, values in zip(layout.dims, layout.coordinates, strict=True):
             if dim not in group:
-                _add(group, dim, values, (dim,), None)
-        arrays = arrays_of(store, label)
+                _add(group, dim, values.dtype, values.shape, (dim,), None)[...] = values
         for name, variable in sorted(layout.variables.items(), key=lambda item: item[0] == "outcome"):
-            _add(group, f"{label}_{name}", arrays[name], _dims(layout, name), fill_of(name, variable))
+            shape = tuple(layout.shape[k] for k in layout.kept[name])
+            array = _add(group, f"{label}_{name}", variable.numpy, shape, _dims(layout, name), fill_of(name, variable))
+            if arrays:
+                array[...] = arrays[name]
     with warnings.catch_warnings():
         # Metadata of all arrays in one place is not in version 3's text yet, though zarr and xarray read it.
         warnings.filterwarnings("ignore", message="Consolidated metadata")
@@ -127,20 +144,19 @@ def _files(store: Store) -> Iterator[tuple[str, bytes]]:
     return ((name, buffer.to_bytes()) for name, buffer in files.items())
 
 
-def _add(group: Any, name: str, values: np.ndarray, dims: tuple[str, ...], fill: Any) -> None:
+def _add(group: Any, name: str, dtype: np.dtype, shape: tuple[int, ...], dims: tuple[str, ...], fill: Any) -> Any:
     from zarr.codecs import Crc32cCodec
 
-    array = group.create_array(
+    return group.create_array(
         name,
-        shape=values.shape,
-        chunks=_chunks(values.shape),
-        dtype="string" if values.dtype.kind == "O" else values.dtype,
+        shape=shape,
+        chunks=_chunks(shape),
+        dtype="string" if dtype.kind == "O" else dtype,
         fill_value=fill,
         compressors=[Crc32cCodec()],
         dimension_names=dims,
         config={"write_empty_chunks": True},  # so that a file that is not there is seen
     )
-    array[...] = values
 
 
 def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -153,7 +169,3 @@ def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _dims(layout: Layout, name: str) -> tuple[str, ...]:
     return tuple(layout.dims[k] for k in layout.kept.get(name, range(len(layout.axes))))
-
-
-def _shape(layout: Layout, name: str) -> tuple[int, ...]:
-    return tuple(layout.shape[k] for k in layout.kept[name])

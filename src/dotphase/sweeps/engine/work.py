@@ -14,16 +14,18 @@ from .kind import Point
 from .plan import Known, Plan
 
 LONGEST = 1e6  # seconds that a thread can be waited for
+DONE, FAILED, KILLED = "done", "failed", "killed"
 UNIT_THREAD = "sweep unit"
 
 
 class Result(NamedTuple):
-    """A unit's arrays, each in the shape of its box; it `failed` if one of its points gave no answer."""
+    """A unit's arrays, each in the shape of its box, and its status: done; failed if one of its points gave no answer;
+    killed if it was the end of the process that worked on it."""
 
     label: str
     unit: int
     arrays: dict[str, np.ndarray]
-    failed: bool
+    status: str
     seconds: float
 
 
@@ -37,14 +39,14 @@ def compute_unit(plan: Plan, unit: int, known: Sequence[Known] | None = None, al
     try:
         parts = _bounded(lambda: work(plan, unit, known), plan.study.time_limit)
     except TimeoutError:
-        return failure(plan, unit, f"no answer within the time limit of {plan.study.time_limit:g} s", began)
+        reason = f"no answer within the time limit of {plan.study.time_limit:g} s"
+        return failure(plan, unit, reason, time.perf_counter() - began)
     return _result(plan, unit, parts, time.perf_counter() - began)
 
 
-def failure(plan: Plan, unit: int, reason: str, began: float) -> Result:
+def failure(plan: Plan, unit: int, reason: str, seconds: float = 0.0) -> Result:
     """A unit that gave no answer."""
-    points = len(plan.places(unit))
-    return _result(plan, unit, [(points, reason)], max(0.0, time.perf_counter() - began))
+    return _result(plan, unit, [(len(plan.places(unit)), reason)], seconds)
 
 
 Part = tuple[int, Mapping[str, Any] | str]  # of how many points, and what was found there or why nothing was
@@ -85,7 +87,8 @@ def _result(plan: Plan, unit: int, parts: Sequence[Part], seconds: float) -> Res
     for name, shape in plan.shapes(unit).items():
         pieces = [_piece(plan, name, part, shape[count:], seconds) for part in parts]
         arrays[name] = np.concatenate(pieces).reshape(shape)
-    return Result(plan.label, unit, arrays, any(isinstance(found, str) for _, found in parts), seconds)
+    status = FAILED if any(isinstance(found, str) for _, found in parts) else DONE
+    return Result(plan.label, unit, arrays, status, seconds)
 
 
 def _piece(plan: Plan, name: str, part: Part, shape: tuple[int, ...], seconds: float) -> np.ndarray:
