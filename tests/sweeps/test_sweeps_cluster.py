@@ -120,7 +120,8 @@ def test_a_lost_worker_does_not_stop_a_sweep(tmp_path, processes):
     assert_same(found, run_sweep(toy_study(ALPHAS, takes=0.05), tmp_path / "serial.zarr"))
 
 
-def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes):
+def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes, monkeypatch):
+    monkeypatch.setattr("dotphase.sweeps.engine.dask.SILENCE", 3.0)
     process, address = scheduler(tmp_path)
     processes += [process, worker(address)]
 

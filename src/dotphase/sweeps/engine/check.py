@@ -10,7 +10,7 @@ import numpy as np
 
 from .lock import locked
 from .log import Log, as_line
-from .store import FINISHED, Store, _first_header, refuse_links, write_header
+from .store import FINISHED, Store, first_header, refuse_links, write_header
 from .view import differences, write_view
 
 LEFTOVERS = ("new", "grown", "grown.new", "before")
@@ -58,7 +58,7 @@ def _problems(store: Store, damaged: int) -> list[str]:
     if damaged:
         found.append(f"{hidden / 'log'}: {damaged} damaged line{'s' * (damaged > 1)}")
     for name in ("header", "log"):
-        if not _first_header(Log(hidden / name)):
+        if not first_header(Log(hidden / name)):
             found.append(f"{hidden / name}: the header is missing or damaged")
     left = [path.with_name(f"{path.name}.{word}") for word in LEFTOVERS] + sorted(path.rglob("*.partial"))
     return found + [f"{file}: left behind by an interrupted run; the next run removes it" for file in left
@@ -68,7 +68,7 @@ def _problems(store: Store, damaged: int) -> list[str]:
 def _repair(store: Store, damaged: int) -> None:
     hidden = store.path / ".sweep"
     write_header(store.path, store.header, log=False)
-    if damaged or not _first_header(store.log):
+    if damaged or not first_header(store.log):
         # Lines that are damaged are of no use to anyone; the others are copied, after the header.
         with open(hidden / "log.partial", "wb") as file:
             file.write(as_line(store.header))

@@ -109,27 +109,45 @@ class Layout:
 
     def shapes(self, unit: int) -> dict[str, tuple[int, ...]]:
         """The shape of each variable's entries in a unit."""
-        sizes = [span.stop - span.start for span in self.box(unit)]
+        return self._shapes(tuple(span.stop - span.start for span in self.box(unit)))
+
+    def _shapes(self, sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
         return {name: tuple(sizes[k] for k in kept) for name, kept in self.kept.items()}
 
     def pack(self, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
         """A unit's arrays as JSON has them: numbers in base64, one variable after the other, and lists of words."""
-        numbers = [np.ascontiguousarray(arrays[name], v.numpy).tobytes() for name, v in self._of(words=False)]
-        words = {name: [str(word) for word in np.ravel(arrays[name])] for name, _ in self._of(words=True)}
+        numbers = [np.ascontiguousarray(arrays[name], self.variables[name].numpy).tobytes() for name in self._numbers]
+        words = {name: [str(word) for word in np.ravel(arrays[name])] for name in self._words}
         return {"numbers": b64encode(b"".join(numbers)).decode(), "words": words}
 
-    def unpack(self, unit: int, packed: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """The arrays again; a `ValueError` or `KeyError` if they are not this unit's."""
-        content, at, arrays, shapes = b64decode(packed["numbers"]), 0, {}, self.shapes(unit)
-        for name, variable in self._of(words=False):
-            arrays[name] = np.frombuffer(content, variable.numpy, prod(shapes[name]), at).reshape(shapes[name])
-            at += arrays[name].nbytes
-        for name, _ in self._of(words=True):
+    def unpack(self, box: tuple[slice, ...], packed: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """The arrays of a box again; a `ValueError`, `KeyError` or `TypeError` if they do not fit."""
+        shapes, record = self._record(tuple(span.stop - span.start for span in box))
+        content = np.frombuffer(b64decode(packed["numbers"]), record, 1)[0]
+        arrays = {name: content[name] for name in self._numbers}
+        for name in self._words:
             arrays[name] = np.array(packed["words"][name], object).reshape(shapes[name])
         return arrays
 
-    def _of(self, words: bool) -> list[tuple[str, Variable]]:
-        return [(name, v) for name, v in self.variables.items() if (v.dtype == "str") == words]
+    def _record(self, sizes: tuple[int, ...]) -> tuple[dict[str, tuple[int, ...]], np.dtype]:
+        """The shapes of the variables in a box of these sizes, and its numbers as one type: there are few such sizes."""
+        if sizes not in self._records:
+            shapes = self._shapes(sizes)
+            fields = [(name, self.variables[name].numpy, shapes[name]) for name in self._numbers]
+            self._records[sizes] = shapes, np.dtype(fields)
+        return self._records[sizes]
+
+    @cached_property
+    def _records(self) -> dict[tuple[int, ...], tuple[dict[str, tuple[int, ...]], np.dtype]]:
+        return {}
+
+    @cached_property
+    def _numbers(self) -> list[str]:
+        return [name for name, variable in self.variables.items() if variable.dtype != "str"]
+
+    @cached_property
+    def _words(self) -> list[str]:
+        return [name for name, variable in self.variables.items() if variable.dtype == "str"]
 
 
 def layout_from(tables: Any) -> Layout:

@@ -29,6 +29,7 @@ from .study import Study
 from .work import DONE, FAILED, KILLED, Result
 
 FORMAT = 2
+BEGUN = "begun"  # besides done, failed and killed, what a record says of a unit
 PENDING, FINISHED, BROKEN = 0, 1, 2  # what is known of a unit
 RECENT = 100  # finished units that tell the present rate
 ROOM = 1 << 20  # bytes that must be there before work starts
@@ -84,9 +85,7 @@ class Store:
 
     def unit_records(self) -> Iterator[dict[str, Any]]:
         """Records of units of this very study, as they were written."""
-        for record in self.log.records():
-            if record.get("of") == self.identity and self._is_unit(record.get("label"), record.get("unit")):
-                yield record
+        return filter(self._is_of_unit, self.log.records())
 
     def read(self) -> Contents:
         """One pass over the log."""
@@ -95,17 +94,17 @@ class Store:
         for record in self.log.lines():
             if record is None:
                 found.damaged += 1
-            elif "code_of" in record:
-                found.codes[str(record["code_of"])] = record["parts"]
+            elif isinstance(record.get("parts"), dict):
+                found.codes[str(record.get("code_of"))] = record["parts"]
             elif record.get("closed"):
                 found.suspects.clear()
-            elif record.get("of") == self.identity and self._is_unit(record.get("label"), record.get("unit")):
+            elif self._is_of_unit(record):
                 self._take(found, record)
         return found
 
     def _take(self, found: Contents, record: dict[str, Any]) -> None:
         key, status = (record["label"], record["unit"]), record.get("status")
-        if status not in (DONE, FAILED, KILLED):
+        if status == BEGUN:
             found.suspects.add(key)
             return
         found.suspects.discard(key)
@@ -116,8 +115,15 @@ class Store:
         found.codes.setdefault(record["code"], None)  # its description may be damaged
         found.code_of[key[0]][key[1]] = list(found.codes).index(record["code"])
 
-    def _is_unit(self, label: Any, unit: Any) -> bool:
-        return label in self.layouts and isinstance(unit, int) and 0 <= unit < len(self.layouts[label])
+    def _is_of_unit(self, record: dict[str, Any]) -> bool:
+        """Whether a record is what it should be. Damage is found before; this is for stores made by someone."""
+        label, unit, status = (record.get(name) for name in ("label", "unit", "status"))
+        if record.get("of") != self.identity or label not in self.layouts or not isinstance(unit, int):
+            return False
+        complete = all(isinstance(record.get(name), int | float) for name in ("time", "seconds"))
+        complete &= isinstance(record.get("code"), str)
+        known = status == BEGUN or (status in (DONE, FAILED, KILLED) and complete)
+        return known and 0 <= unit < len(self.layouts[label])
 
 
 class WritableStore(Store):
@@ -159,7 +165,7 @@ class WritableStore(Store):
 
     def begin(self, label: str, unit: int) -> None:
         """Note that this process itself begins to compute a unit, which may be its end."""
-        self.log.append({"of": self.identity, "label": label, "unit": unit, "status": "begun"})
+        self.log.append({"of": self.identity, "label": label, "unit": unit, "status": BEGUN})
 
     def write(self, result: Result) -> None:
         """Enter what came of a unit."""
@@ -176,16 +182,16 @@ class WritableStore(Store):
 
     def _mend_header(self) -> None:
         """Write whichever copy of the header is not there."""
-        if not _first_header(Log(self.path / ".sweep" / "header")):
+        if not first_header(Log(self.path / ".sweep" / "header")):
             write_header(self.path, self.header, log=False)
-        if not _first_header(self.log):
+        if not first_header(self.log):
             self.log.append(self.header, sync=True)
 
 
 def read_header(path: Path) -> dict[str, Any]:
     """The header of the store at `path`, from its file or from the log; a `ValueError` says why there is none."""
     hidden = path / ".sweep"
-    found = _first_header(Log(hidden / "header")) or _first_header(Log(hidden / "log"))
+    found = first_header(Log(hidden / "header")) or first_header(Log(hidden / "log"))
     if found is not None:
         if found["format"] != FORMAT:
             raise ValueError(f"{path}: a sweep of format {found['format']}, and this dotphase knows {FORMAT}: update it")
@@ -197,12 +203,16 @@ def read_header(path: Path) -> dict[str, Any]:
     raise ValueError(f"{path}: no sweep is stored here")
 
 
-def _first_header(log: Log) -> dict[str, Any] | None:
+def first_header(log: Log) -> dict[str, Any] | None:
     try:
-        valid = (r for r in log.records() if isinstance(r.get("layouts"), dict) and isinstance(r.get("study"), dict))
-        return next((record for record in valid if "format" in record), None)
+        return next((record for record in log.records() if _is_header(record)), None)
     except OSError:
         return None
+
+
+def _is_header(record: dict[str, Any]) -> bool:
+    parts = {"format": int, "study": dict, "layouts": dict, "provenance": dict, "trusted": list}
+    return all(isinstance(record.get(name), kind) for name, kind in parts.items())
 
 
 def make_header(study: Study, plans: Mapping[str, Plan]) -> dict[str, Any]:

@@ -69,11 +69,11 @@ def _no_codes(layout: Layout) -> np.ndarray:
 
 
 def _put(layout: Layout, record: dict[str, Any], arrays: Arrays) -> None:
+    box = layout.box(record["unit"])
     try:
-        found = layout.unpack(record["unit"], record)
+        found = layout.unpack(box, record)
     except (KeyError, TypeError, ValueError):  # not by chance, since the checksum was right
         return
-    box = layout.box(record["unit"])
     for name, kept in layout.kept.items():
         arrays[name][tuple(box[k] for k in kept)] = found[name]
     arrays["code"][box[: len(layout.axes)]] = str(record.get("code", "")) if record["status"] == DONE else ""
