@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import resource
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -35,6 +35,7 @@ class Record:
     - `seconds`, `cpu_seconds`: of the run that made it, on all its processes; `unit_seconds`: what all units of work in
       its stores took, over all runs.
     - `estimated_seconds`: what was said before, for the part that was not finished then.
+    - `title`, `caption`, `new`: the figure's own.
     """
 
     name: str
@@ -50,6 +51,9 @@ class Record:
     claims: tuple[Claim, ...]
     studies: dict[str, Any]
     versions: dict[str, str]
+    title: str = ""
+    caption: str = ""
+    new: bool = False
 
 
 def reproduce(
@@ -121,6 +125,9 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
         claims=tuple(claims),
         studies={name: json.loads(study.model_dump_json()) for name, study in studies.items()},
         versions=_versions(),
+        title=figure.title,
+        caption=figure.caption,
+        new=figure.new,
     )
     (out / "figures" / f"{figure.name}.json").write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
     return record
@@ -163,12 +170,12 @@ def _claim(what: str, published: list[Any], ours: list[Any] | None, source: str)
 
 
 def _cpu_seconds() -> float:
-    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+    """Of this process and its children; on Windows, which does not add those up, of this one."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _versions() -> dict[str, str]:
-    import os
     import platform
     from importlib.metadata import version
 
