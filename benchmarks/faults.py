@@ -53,7 +53,11 @@ class Waves(Kind):
         time.sleep(self.takes)
         alpha, omega = point.scenario.sample_ratio, point.values["omega"]
         seeds = list(point.own["seed"])
-        return {"sine": [np.sin(alpha + omega + s) for s in seeds], "count": seeds, "word": f"{alpha:.3f} at {omega:.3f}"}
+        return {
+            "sine": [np.sin(alpha + omega + s) for s in seeds],
+            "count": seeds,
+            "word": f"{alpha:.3f} at {omega:.3f}",
+        }
 
 
 def study(takes: float = 0.0, **parameters: Any) -> dict[str, Any]:
@@ -122,7 +126,9 @@ def resume(path: Path, takes: float = 0.0, **options: Any) -> Any:
 def computed(path: Path) -> Counter[int]:
     """How often each unit was finished."""
     try:
-        records = {(record["unit"], record["time"]) for record in Store(path).unit_records() if record["status"] == "done"}
+        records = {
+            (record["unit"], record["time"]) for record in Store(path).unit_records() if record["status"] == "done"
+        }
     except ValueError:
         return Counter()
     return Counter(unit for unit, _ in records)

@@ -39,7 +39,11 @@ class Nothing(Kind):
 
 def run(chosen: Sequence[str] = ()) -> None:
     for name, measure in {
-        "throughput": throughput, "overhead": overhead, "memory": memory, "scale": scale, "sync": sync
+        "throughput": throughput,
+        "overhead": overhead,
+        "memory": memory,
+        "scale": scale,
+        "sync": sync,
     }.items():
         if not chosen or name in chosen:
             print(measure(), flush=True)

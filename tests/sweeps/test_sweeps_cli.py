@@ -44,7 +44,9 @@ def test_both_spellings_run_a_study(study, tmp_path):
 
 
 def test_set_changes_the_study(study, tmp_path):
-    ran = command("sweep", "--trust-code", "--out", tmp_path / "a.zarr", "--set", "axes.alpha=[1.0]", "--set", "name=few", study)
+    ran = command(
+        "sweep", "--trust-code", "--out", tmp_path / "a.zarr", "--set", "axes.alpha=[1.0]", "--set", "name=few", study
+    )
     assert ran.exit_code == 0, ran.output
     assert open_sweep(tmp_path / "a.zarr").sizes["alpha"] == 1
 

@@ -65,7 +65,9 @@ def test_the_job_script_with_certificates_and_an_interface(tmp_path):
         read_certificates(tmp_path / "keys")
     make_certificates(tmp_path / "keys")
     assert (tmp_path / "keys" / "key.pem").stat().st_mode & 0o077 == 0
-    text = script(partition="cpu", cores=2, security=read_certificates(tmp_path / "keys"), shared_temp_directory=tmp_path)
+    text = script(
+        partition="cpu", cores=2, security=read_certificates(tmp_path / "keys"), shared_temp_directory=tmp_path
+    )
     assert "tls://127.0.0.1" in text
     assert "--tls-key" in text
     assert "--interface lo" in script(partition="cpu", cores=2, interface="lo")
@@ -83,7 +85,18 @@ def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
 
 
 def worker(address, *words, environment=None):
-    command = [sys.executable, "-m", "dask", "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *words]
+    command = [
+        sys.executable,
+        "-m",
+        "dask",
+        "worker",
+        address,
+        "--nthreads",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+        *words,
+    ]
     return subprocess.Popen(command, env=environment or ENVIRONMENT, stderr=subprocess.DEVNULL)
 
 

@@ -150,7 +150,9 @@ def test_damage_to_what_is_true_is_found_and_computed_again(tmp_path, how, name)
 
 
 @pytest.mark.parametrize("how", ["torn", "flipped", "emptied", "deleted"])
-@pytest.mark.parametrize("name", ["toy_value/c/0/0/0", "toy_word/c/0/0", "alpha/c/0", "zarr.json", "toy_value/zarr.json"])
+@pytest.mark.parametrize(
+    "name", ["toy_value/c/0/0/0", "toy_word/c/0/0", "alpha/c/0", "zarr.json", "toy_value/zarr.json"]
+)
 def test_damage_to_the_arrays_is_found_and_mended_from_the_log(tmp_path, how, name):
     path = tmp_path / "run.zarr"
     whole = run_sweep(toy_study(ALPHAS), path)

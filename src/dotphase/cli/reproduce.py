@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Figures, all, or package.module:NAME of yours. [default: all]")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Figures, all, or package.module:NAME of yours. [default: all]"),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")

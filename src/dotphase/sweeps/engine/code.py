@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "xarray", "zarr")
 COMPUTING = ("jax", "jaxlib", "numpy", "scipy")  # those of which results depend

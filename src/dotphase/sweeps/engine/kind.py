@@ -17,6 +17,7 @@ from ...scenario.scenario import Scenario
 from .axes import Axis, is_number_of
 from .layout import Variable
 
+
 class Point(NamedTuple):
     """Where to compute.
 

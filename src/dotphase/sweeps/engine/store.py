@@ -194,12 +194,18 @@ def read_header(path: Path) -> dict[str, Any]:
     found = first_header(Log(hidden / "header")) or first_header(Log(hidden / "log"))
     if found is not None:
         if found["format"] != FORMAT:
-            raise ValueError(f"{path}: a sweep of format {found['format']}, and this dotphase knows {FORMAT}: update it")
+            raise ValueError(
+                f"{path}: a sweep of format {found['format']}, and this dotphase knows {FORMAT}: update it"
+            )
         return found
     if (hidden / "study.json").exists():
-        raise ValueError(f"{path}: a sweep of an earlier dotphase: xarray.open_zarr reads it, nothing can be added to it")
+        raise ValueError(
+            f"{path}: a sweep of an earlier dotphase: xarray.open_zarr reads it, nothing can be added to it"
+        )
     if (hidden / "log").exists() or (hidden / "header").exists():
-        raise ValueError(f"{path}/.sweep/header is damaged, in the log too: run the sweep again with its study to mend it")
+        raise ValueError(
+            f"{path}/.sweep/header is damaged, in the log too: run the sweep again with its study to mend it"
+        )
     raise ValueError(f"{path}: no sweep is stored here")
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from ...scenario.scenario import Scenario
 from ..engine.kind import Kind, Point
 from ..engine.layout import Variable
+from ._rows import columns, solution_row, with_errors
 
 if TYPE_CHECKING:
     from ...theory.rows import Found
@@ -56,6 +57,10 @@ class Theory(Kind):
             raise ValueError("rtol: a branch that is followed has the same nodes everywhere: give `nodes` instead")
         return self
 
+    @property
+    def separable(self) -> bool:
+        return self.follow is None
+
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         if self.follow is not None and self.follow not in self.depends_on(axes, scenario):
             raise ValueError(f"follow: {self.follow!r} is not an axis of the study")
@@ -88,8 +93,7 @@ class Theory(Kind):
 
         rule = Sobol(self.nodes, seed=self.seed)
         row = self._solved([point.scenario for point in points], rule, points)
-        entries = [[self._entries(found) for found in several] for several in row]
-        arrays = {name: [[entry[name] for entry in several] for several in entries] for name in entries[0][0]}
+        arrays = columns([columns([self._entries(found) for found in several]) for several in row])
         if self._compares:
             pair = [self.branches.index("semantic"), self.branches.index("positional")]
             against = [compared(several[pair[0]], several[pair[1]], rule) for several in row]
@@ -110,18 +114,8 @@ class Theory(Kind):
     def _entries(self, found: Found) -> dict[str, Any]:
         from ...theory.rows import replicon_of
 
-        solution = found.solution
-        entries: dict[str, Any] = {}
-        for name, part in solution.overlaps._asdict().items():
-            largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
-            entries |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
-        for name in ("test_error", "train_loss"):
-            estimate = getattr(solution, name)
-            entries |= {name: float(estimate.value), f"{name}_error": float(estimate.error)}
-        for name in ("residual", "evaluations", "nodes", "seconds", *WORDS):
-            entries[name] = getattr(solution, name)
-        entries["several_minima"] = solution.several_minima
+        row = solution_row(found.solution)
         if self.stability:
-            radius, entries["several_minima"] = replicon_of(found)
-            entries |= {"replicon": float(radius.value), "replicon_error": float(radius.error)}
-        return entries
+            radius, row["several_minima"] = replicon_of(found)
+            row |= with_errors(replicon=radius)
+        return row

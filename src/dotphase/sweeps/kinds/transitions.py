@@ -12,6 +12,7 @@ from ...scenario.scenario import Scenario
 from ..engine.axes import is_number_of, same_axis
 from ..engine.kind import Kind, Point
 from ..engine.layout import Variable
+from ._rows import columns, with_errors
 
 if TYPE_CHECKING:
     from ...theory.transitions import Transition
@@ -74,13 +75,9 @@ class Transitions(Kind):
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         found = [self._locate(point, name) for name in point.own["transition"]]
-        entries = {
-            "location": [float(each.location.value) for each in found],
-            "location_error": [float(each.location.error) for each in found],
-        }
-        for name in ("evaluations", "nodes", "seconds", "outcome", "reason"):
-            entries[name] = [getattr(each, name) for each in found]
-        return entries
+        plain = ("evaluations", "nodes", "seconds", "outcome", "reason")
+        rows = [{name: getattr(each, name) for name in plain} for each in found]
+        return columns([row | with_errors(location=each.location) for row, each in zip(rows, found, strict=True)])
 
     def _locate(self, point: Point, name: str) -> Transition:
         from ...estimate import Estimate
