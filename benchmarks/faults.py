@@ -2,9 +2,9 @@
 
 python -m benchmarks.faults [TRIES] [NAME…]      TRIES scales all counts: 1 (minutes) unless given
 
-A fault is *detected* if a run, `check` or a refusal notices it, *repaired* if the same command then gives the undisturbed
-result bit by bit; a unit is *lost* if it was finished, untouched, and computed again or not there; a number is *silently
-wrong* if reading the store gives it although it is not the undisturbed one.
+A fault is *detected* if a run, `check` or a refusal notices it, *repaired* if the same command then gives the
+undisturbed result bit by bit; a unit is *lost* if it was finished, untouched, and computed again or not there; a number
+is *wrong*, silently, if reading the store gives it although it is not the undisturbed one.
 """
 
 from __future__ import annotations
@@ -126,9 +126,8 @@ def resume(path: Path, takes: float = 0.0, **options: Any) -> Any:
 def computed(path: Path) -> Counter[int]:
     """How often each unit was finished."""
     try:
-        records = {
-            (record["unit"], record["time"]) for record in Store(path).unit_records() if record["status"] == "done"
-        }
+        done = (record for record in Store(path).unit_records() if record["status"] == "done")
+        records = {(record["unit"], record["time"]) for record in done}
     except ValueError:
         return Counter()
     return Counter(unit for unit, _ in records)

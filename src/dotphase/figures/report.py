@@ -37,7 +37,7 @@ def page(out: Path, records: list[Record]) -> str:
     """The whole page."""
     from jinja2 import Environment, PackageLoader
 
-    pages = Environment(loader=PackageLoader(__package__, "."), autoescape=True, trim_blocks=True)
+    pages = Environment(loader=PackageLoader("dotphase.figures", "."), autoescape=True, trim_blocks=True)
     return pages.get_template("report.html.j2").render(
         title=TITLE,
         records=records,

@@ -203,7 +203,7 @@ def _scheduler(lives: int, security: Security) -> Iterator[str]:
         dask.config.set({"distributed.scheduler.allowed-failures": lives - 1}),
         LocalCluster(**options, protocol="tls", security=security, silence_logs=logging.CRITICAL) as cluster,
     ):
-        yield cluster.scheduler_address
+        yield cluster.scheduler_address  # type: ignore[attr-defined]
 
 
 def compute_remotely(task: Task, label: str, unit: int, known: Sequence[Known] | None) -> Result:

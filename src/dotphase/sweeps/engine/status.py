@@ -14,8 +14,8 @@ from .store import BROKEN, FINISHED, Store
 def status(path: str | Path) -> dict[str, Any]:
     """Counts of units per computation and in all, whether someone is working on it, how fast, and how long it takes.
 
-    `rate` is in units per second, over the last hundred; `seconds_left` is None when nobody is working; `damaged` counts
-    lines of the log that are not as they were written; `codes` how many units each code has computed.
+    `rate` is in units per second, over the last hundred; `seconds_left` is None when nobody is working; `damaged`
+    counts lines of the log that are not as they were written; `codes`, how many units each code has computed.
     """
     store = Store(path)
     contents = store.read()

@@ -194,9 +194,7 @@ def read_header(path: Path) -> dict[str, Any]:
     found = first_header(Log(hidden / "header")) or first_header(Log(hidden / "log"))
     if found is not None:
         if found["format"] != FORMAT:
-            raise ValueError(
-                f"{path}: a sweep of format {found['format']}, and this dotphase knows {FORMAT}: update it"
-            )
+            raise ValueError(f"{path}: a sweep of format {found['format']}; this dotphase knows {FORMAT}: update it")
         return found
     if (hidden / "study.json").exists():
         raise ValueError(

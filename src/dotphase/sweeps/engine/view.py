@@ -1,7 +1,7 @@
 """What a log says, as a dataset, and as the Zarr arrays that other programs read.
 
-The arrays on disk are made anew from the log when a run ends, and now and then while it lasts. Each file is put in place
-in one step, outcomes last; every chunk has its checksum (`crc32c`), and `differences` compares all of them.
+The arrays on disk are made anew from the log when a run ends, and now and then while it lasts. Each file is put in
+place in one step, outcomes last; every chunk has its checksum (`crc32c`), and `differences` compares all of them.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ NUMBERS = ("q", "V", "m", "theta", "test_error", "train_loss")
 
 
 class Rules(Kind):
-    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `comparison.published`), "hermite 8"
-    (tensor Gauss–Hermite of that order), "sobol 8192" (scrambled Sobol' points of that number).
+    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `comparison.published`),
+    "hermite 8" (tensor Gauss–Hermite of that order), "sobol 8192" (scrambled Sobol' points of that number).
 
     Numbers have `_error` beside them where the rule knows one.
     """

@@ -97,8 +97,8 @@ class Theory(Kind):
         if self._compares:
             pair = [self.branches.index("semantic"), self.branches.index("positional")]
             against = [compared(several[pair[0]], several[pair[1]], rule) for several in row]
-            columns = zip(*against, strict=True)
-            arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, columns), strict=True))
+            margins = zip(*against, strict=True)
+            arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, margins), strict=True))
         return arrays
 
     def _solved(self, places: list[Scenario], rule: Any, points: Sequence[Point]) -> list[list[Found]]:
