@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
+Checkpoint = Annotated[
+    Path | None, typer.Option("--checkpoint", help="Folder to go on from after a kill; large data go there, too.")
+]
 
 
 def train(
@@ -31,6 +35,7 @@ def train(
     optimiser: Annotated[str, typer.Option("--optimiser", help="lbfgs, gd or adam.")] = "lbfgs",
     rate: Annotated[float | None, typer.Option("--rate", help="Step size of gd and adam.")] = None,
     seeds: Seeds = 8,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Train the student on αd samples and say what it learned."""
@@ -38,7 +43,8 @@ def train(
         from dotphase.finite import train as run
 
         task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
+        with _kept(checkpoint):
+            found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
         _print_runs(found, as_json)
 
 
@@ -54,6 +60,7 @@ def gamp(
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
     iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
@@ -61,7 +68,8 @@ def gamp(
         from dotphase.finite import gamp as run
 
         task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
+        with _kept(checkpoint):
+            found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
         _print_runs(found, as_json)
 
 
@@ -75,6 +83,7 @@ def compare(
     d: Dimension = 1000,
     seeds: Seeds = 8,
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Lay theory, message passing and training over each other, with errors."""
@@ -85,7 +94,8 @@ def compare(
         task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
         if picture is not None:
             _check_picture(picture)
-        found = run(task, d, seeds, progress=True)
+        with _kept(checkpoint):
+            found = run(task, d, seeds, progress=True)
         typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
         if picture is not None:
             draw_comparison(found, picture)
@@ -98,6 +108,12 @@ def finite_baseline(scenario: Scenario, d: int, seeds: int = 8, progress: bool =
     from dotphase.finite import fit_linear
 
     return fit_linear(scenario, d, seeds, progress=progress)
+
+
+def _kept(folder: Path | None) -> AbstractContextManager[None]:
+    from dotphase.finite.checkpoint import checkpoint
+
+    return nullcontext() if folder is None else checkpoint(folder)
 
 
 def _check_picture(path: Path) -> None:

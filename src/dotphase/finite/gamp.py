@@ -10,13 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..scenario import Scenario
+from .checkpoint import objective_of
 from .instance import Instance
 from .local_problem import LocalProblem
 from .objective import Objective
 from .optimisers import Descent
 from .overlaps import Overlaps, overlaps
 from .progress import track
-from .sampling import sample
 from .starts import Start, name_of, start_weights
 from .training import Run, Runs, answer, as_seeds
 
@@ -156,7 +156,7 @@ def gamp(
 def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response) -> Run:
     begin = perf_counter()
     first = start_weights(instance, start)
-    method, rows = Gamp(Objective(sample(instance)), damping), []
+    method, rows = Gamp(objective_of(instance), damping), []
     end = _iterate(method, method.first(first, response), rows, iterations, tolerance)
     return answer(instance, end, begin, _messages(rows))
 
