@@ -33,7 +33,7 @@ SYNC = 1.0  # seconds between two waits for the disk
 
 
 class Tape:
-    """Questions and answers in a file: digest of the question, then arrays, each record with its length and checksum."""
+    """Questions and answers in a file: a digest of the question, then arrays, each record with length and checksum."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -130,7 +130,7 @@ class Layout:
         return arrays
 
     def _record(self, sizes: tuple[int, ...]) -> tuple[dict[str, tuple[int, ...]], np.dtype]:
-        """Shapes of the variables in a box of these sizes, and all its numbers as one type; there are few such sizes."""
+        """Shapes of the variables in a box of these sizes, and its numbers as one type; there are few such sizes."""
         if sizes not in self._records:
             shapes = self._shapes(sizes)
             fields = [(name, self.variables[name].numpy, shapes[name]) for name in self._numbers]
