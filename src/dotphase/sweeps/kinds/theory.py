@@ -32,6 +32,7 @@ class Theory(Kind):
       `budget` nodes; `seed`: which scrambles.
     - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
     - `stability`: also the replicon.
+    - `minimum`: which inner minimum every sample sits in, "lowest" or "reached", as in `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
     With both a semantic and a positional branch, `margin` = ε_t(semantic) − ε_t(positional) with its error, and
@@ -49,6 +50,7 @@ class Theory(Kind):
     seed: int = Field(0, ge=0)
     follow: str | None = None
     stability: bool = False
+    minimum: Literal["lowest", "reached"] = "lowest"
     batch: int = Field(8, ge=1)
 
     @model_validator(mode="after")
@@ -105,10 +107,11 @@ class Theory(Kind):
         from ...theory.rows import solve_afresh, solve_row
 
         if self.follow is None:
-            options: Any = {"rtol": self.rtol, "budget": self.budget, "around": self.stability or self._compares}
+            options: Any = {"rtol": self.rtol, "budget": self.budget, "minimum": self.minimum}
+            options["around"] = self.stability or self._compares
             return [[solve_afresh(place, branch, rule, **options) for branch in self.branches] for place in places]
         order = np.argsort([point.values[self.follow] for point in points], kind="stable")
-        row = solve_row([places[k] for k in order], self.branches, rule)
+        row = solve_row([places[k] for k in order], self.branches, rule, self.minimum)
         return [row[k] for k in np.argsort(order)]
 
     def _entries(self, found: Found) -> dict[str, Any]:

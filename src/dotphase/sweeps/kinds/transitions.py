@@ -28,6 +28,7 @@ class Transitions(Kind):
       unstable); `branch` and `direction` of the last three as in `dotphase.critical`.
     - `along`: the parameter, which is then no dimension of the result; `between`: where to look.
     - `precision`: standard error asked for; `budget`: most nodes; `nodes`: to begin with.
+    - `minimum`: which inner minima the branches have, "lowest" or "reached", as in `dotphase.critical`.
     - `near`: the label of a theory with both branches along the same parameter. A transition is then looked for in
       the uppermost interval of that grid in which the difference changes sign, and nowhere if it does not (train-loss
       and linear only).
@@ -48,6 +49,7 @@ class Transitions(Kind):
     precision: float = Field(2e-3, gt=0)
     budget: int = Field(2**17, ge=64)
     nodes: int = Field(2**13, ge=64)
+    minimum: Literal["lowest", "reached"] = "lowest"
     near: str | None = None
 
     def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ class Transitions(Kind):
             "budget": self.budget,
             "rule": Sobol(self.nodes) if name in SMOOTH else None,
         }
-        options |= {"branch": self.branch, "direction": self.direction}
+        options |= {"branch": self.branch, "direction": self.direction, "minimum": self.minimum}
         return critical(point.scenario, name, self.along, between, scan=scan, **options)
 
     def _differences(self, grid: Mapping[str, Any], name: str, scenario: Scenario) -> tuple[np.ndarray, ...]:
