@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,18 +65,20 @@ def reproduce(
     latex: bool = False,
     bar: Bar = lambda title: nullcontext(lambda done, total, failed=0: None),
     tell: Callable[[Record], None] = lambda record: None,
+    mix_versions: bool = False,
 ) -> list[Record]:
     """Make each figure in `out`, one after the other: a figure that fails does not keep the others from being made.
 
     Data go to `out/data`, pictures and records to `out/figures`, and `out/report.html` has everything made there so
-    far; it is written anew after every figure.
+    far; it is written anew after every figure. A store that other code has begun is gone on with only if
+    `mix_versions`; one that it has finished is drawn.
     """
     from .report import write_report
 
     records = []
     (out / "figures").mkdir(parents=True, exist_ok=True)
     for figure in figures:
-        records.append(_make(figure, quality, out, workers, latex, bar))
+        records.append(_make(figure, quality, out, workers, latex, bar, mix_versions))
         write_report(out)
         tell(records[-1])
     return records
@@ -92,7 +95,9 @@ def _share_left(study: Study, name: str, folder: Path) -> float:
     return unfinished_share(path) if stored_study(path) == json.loads(study.model_dump_json()) else 1.0
 
 
-def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: bool, bar: Bar) -> Record:
+def _make(
+    figure: PaperFigure, quality: str, out: Path, workers: int, latex: bool, bar: Bar, mix_versions: bool
+) -> Record:
     began, began_cpu = time.perf_counter(), _cpu_seconds()
     expected = estimate(figure, quality, out, workers)
     studies: dict[str, Study] = {}
@@ -101,7 +106,8 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
     complaint.unlink(missing_ok=True)
     try:
         studies = figure.studies(quality)
-        datasets = {name: _computed(study, name, out / "data", workers, bar) for name, study in studies.items()}
+        compute = partial(_computed, folder=out / "data", bar=bar, workers=workers, mix_versions=mix_versions)
+        datasets = {name: compute(study, name) for name, study in studies.items()}
         with on_the_page(latex):
             write(figure.draw(datasets), stem)
         claims = figure.claims(datasets)
@@ -133,13 +139,13 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
     return record
 
 
-def _computed(study: Study, name: str, folder: Path, workers: int, bar: Bar) -> xarray.Dataset:
+def _computed(study: Study, name: str, folder: Path, bar: Bar, **options: Any) -> xarray.Dataset:
     from ..sweeps import open_sweep, run_sweep
 
     place = place_for(study, name, folder)
     if is_finished(place):  # by whatever code: the report says by which
         return open_sweep(place)
-    with bar(name) as progress, run_sweep(study, place, workers=workers, progress=progress) as dataset:
+    with bar(name) as progress, run_sweep(study, place, progress=progress, **options) as dataset:
         return dataset.load()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,11 +93,12 @@ def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progr
     tell(done, total, failed)
     view = _View(store)
     try:
-        for result in _results(store, contents, resources):
-            store.write(result)
-            done, failed = done + (result.status == DONE), failed + (result.status != DONE)
-            tell(done, total, failed)
-            view.refresh()
+        with closing(_results(store, contents, resources)) as results:
+            for result in results:
+                store.write(result)
+                done, failed = done + (result.status == DONE), failed + (result.status != DONE)
+                tell(done, total, failed)
+                view.refresh()
     except BaseException:
         with suppress(OSError):  # of a disk that is full, which is what has brought us here
             store.close()
@@ -123,7 +124,7 @@ class _View:
         self.next = time.monotonic() + max(VIEW_EVERY, (time.monotonic() - began) / VIEW_SHARE)
 
 
-def _results(store: WritableStore, contents: Contents, resources: Resources) -> Iterator[Result]:
+def _results(store: WritableStore, contents: Contents, resources: Resources) -> Generator[Result]:
     for stage in stages(store.plans):
         pending = {label: np.flatnonzero(contents.states[label] != FINISHED) for label in stage}
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
