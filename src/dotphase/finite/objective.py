@@ -53,10 +53,10 @@ class Objective:
 
     def _prepare(self, sample: Sample) -> np.ndarray:
         """Everything but the tokens; returns the target T G^{xx̃}."""
-        self.sample = sample
-        self.dimension = sample.instance.dimension
-        self.rank = sample.scenario.student.rank
-        self.ridge = sample.scenario.ridge
+        self.sample: Sample = sample
+        self.dimension: int = sample.instance.dimension
+        self.rank: int = sample.scenario.student.rank
+        self.ridge: float = sample.scenario.ridge
         answer, grams = sample.answers, sample.grams
         # ℓ = constant − Tr[C Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ] with C = T G^{xx̃}: what Q does not enter is formed once.
         self._constant = 0.5 * float(np.einsum("ijn,jkn,ikn->", answer, grams.true, answer, optimize=True))

@@ -17,6 +17,7 @@ def phase_diagram_study(
     omegas: Sequence[float],
     nodes: int = 2**13,
     lines: bool = True,
+    seed: int = 0,
 ) -> Study:
     """Every point of a grid of sample ratios α and mixings ω.
 
@@ -27,7 +28,7 @@ def phase_diagram_study(
     **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or tables as in a study.
     """
     compute: dict[str, Any] = {
-        "theory": {"kind": "theory", "nodes": nodes, "follow": "alpha", "stability": True},
+        "theory": {"kind": "theory", "nodes": nodes, "seed": seed, "follow": "alpha", "stability": True},
         "linear": {"kind": "baseline"},
     }
     if lines:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
@@ -18,7 +18,7 @@ Count = Annotated[int, Field(ge=1, le=MOST_VALUES)]
 class Linspace(BaseModel):
     """`{ linspace = [first, last, count] }`: evenly spaced, both ends included."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     linspace: tuple[FiniteFloat, FiniteFloat, Count]
 
     def values(self) -> np.ndarray:
@@ -28,7 +28,7 @@ class Linspace(BaseModel):
 class Logspace(BaseModel):
     """`{ logspace = [first, last, count] }`: evenly in proportion, between positive end values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     logspace: tuple[FiniteFloat, FiniteFloat, Count]
 
     @model_validator(mode="after")

@@ -38,6 +38,8 @@ def check_sweep(path: str | Path, repair: bool = False) -> Report:
 
     Nothing is computed and no code that a study names is run: units that are damaged beyond repair are left for the
     next run, and counted.
+
+    **Example**: `check_sweep("run.zarr").problems`.
     """
     path = Path(path).resolve()
     store = Store(path)

@@ -42,7 +42,7 @@ class Kind(BaseModel):
     - `place`: what uses several cores on one machine: "threads", which share a compilation, or "processes".
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ()  # parameters that only make the kind's own dimensions longer
 

@@ -68,6 +68,8 @@ def run_sweep(
     - `progress`: called with (done, total, failed) units at the start and after each one.
     - `trust_code`: import the modules that the study's tables name.
     - `mix_versions`: go on although what is there was computed by other code.
+
+    **Example**: `run_sweep(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
     study = study if isinstance(study, Study) else study_from(study, trust_code=trust_code)
     if workers < 1:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import (
@@ -66,7 +66,7 @@ class Study(BaseModel):
     - `time_limit`: seconds after which a unit of work that gives no answer is written down as failed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
 
     name: str = "study"
     scenario: Annotated[dict[str, Any], BeforeValidator(_source)] = Field(default_factory=lambda: {"paper": {}})
@@ -174,6 +174,10 @@ def read_study(path: str | Path, overrides: Iterable[str] = (), *, trust_code: b
 
     A `ValueError` names what is wrong, in one line. Code that the study names (`python = "module:function"`, a kind of
     its own) is imported only with `trust_code`.
+
+    **Arguments**: `path`, the file; `overrides`, as above; `trust_code`.
+
+    **Example**: `read_study("slices.toml", ["compute.theory.nodes=4096"])`.
     """
     path = Path(path)
     try:
