@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 PYTHON ?= python3
 
-.PHONY: install run test test-all lint bench clean
+.PHONY: install run test test-all lint bench build check-wheel clean
 
 install: $(STAMP)
 
@@ -13,7 +13,7 @@ $(STAMP): pyproject.toml
 	  { echo "dotphase needs Python 3.11 or newer: set PYTHON=/path/to/python3.11"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --upgrade pip
-	$(PY) -m pip install --quiet --editable '.[dev,cluster]'
+	$(PY) -m pip install --quiet --editable '.[dev,all]'
 	@touch $(STAMP)
 
 run: install
@@ -30,8 +30,16 @@ lint: install
 	$(VENV)/bin/ruff format --check src tests benchmarks examples
 	$(VENV)/bin/pyright
 
+build: install
+	rm -rf dist
+	$(PY) -m build --quiet --outdir dist .
+	$(PY) -m twine check --strict dist/*
+
+check-wheel: build  # installed into empty environments elsewhere, does it work?
+	PYTHON=$(PYTHON) .ci/check-wheel dist/*.whl
+
 bench: install
 	$(PY) -m benchmarks
 
 clean:
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .benchmarks
+	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -38,7 +38,7 @@ def _knows(options: dict[str, Any]) -> bool:
     return True
 
 
-on_device = jax.jit(lambda arrays: arrays)  # all of a tree of arrays at once, at the price of one
+on_device: Callable[[Any], Any] = jax.jit(lambda arrays: arrays)  # all of a tree of arrays at once, at the price of one
 
 
 def fenced(function: Callable, *arrays: Any) -> Any:

@@ -61,6 +61,21 @@ def test_pictures_are_drawn(comparison, tmp_path):
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [({"starts": ["uninformed"]}, "starts: expected some of semantic, positional"), ({"seeds": [1, 1]}, "given once")],
+)
+def test_what_cannot_be_compared_is_refused(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        compare(paper(), 40, **arguments)
+
+
+def test_progress_counts_every_solve_and_seed():
+    seen = []
+    compare(paper(), 40, 2, ["semantic"], progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(k, 5) for k in range(1, 6)]
+
+
 def test_a_noisy_start_has_the_overlaps_it_says():
     start = NoisyStart(0.6, 0.2, 0.5, 1.0)
     d, found = 40_000, []

@@ -13,6 +13,7 @@ import pytest
 
 from dotphase.counting import Experiment, Recipe, RunError, Surgery, load, train
 from dotphase.counting import runs as runs_module
+from dotphase.counting.summary import summarise
 
 CHILD = """
 import json, sys
@@ -92,7 +93,7 @@ def test_a_directory_of_another_experiment_is_refused_and_left_alone(machinery, 
 def test_a_directory_that_began_elsewhere_is_refused(machinery, tmp_path):
     run = _unstarted(machinery)
     moved = run.initial._replace(b_out=run.initial.b_out + 1)
-    runs_module.begin(tmp_path, run._replace(initial=moved))
+    runs_module.begin(tmp_path, replace(run, initial=moved))
     with pytest.raises(RunError, match="other initial weights"):
         train(machinery, tmp_path)
 
@@ -123,6 +124,42 @@ def test_a_broken_directory_is_said_to_be_broken(machinery, tmp_path):
     (tmp_path / "checkpoint.npz").write_bytes(b"not an archive")
     with pytest.raises(RunError, match="cannot be read"):
         load(tmp_path)
+
+
+def test_a_directory_of_something_else_is_refused_before_anything_is_done(machinery, tmp_path):
+    (tmp_path / "zarr.json").write_text("{}")
+    for act in (lambda: train(machinery, tmp_path), lambda: _unstarted(machinery).save(tmp_path)):
+        with pytest.raises(RunError, match=r"holds something else \(zarr.json\)"):
+            act()
+    assert [path.name for path in tmp_path.iterdir()] == ["zarr.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="is a file"):
+        train(machinery, tmp_path / "file")
+
+
+def test_a_directory_that_cannot_be_written_to_is_refused_first(machinery, tmp_path, monkeypatch):
+    def closed(path, write):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(runs_module, "_put", closed)
+    with pytest.raises(RunError, match="cannot be written to: Permission denied"):
+        train(machinery, tmp_path / "run", lambda run: pytest.fail("something was done"))
+
+
+def test_a_run_that_diverges_is_a_failure_not_an_answer(machinery, tmp_path):
+    wild = replace(machinery, recipe=replace(machinery.recipe, learning_rate=1e10))
+    with pytest.raises(RunError, match=r"every seed diverged in epoch 1: lower the learning rate \(1e\+10\)"):
+        train(wild, tmp_path)
+
+
+def test_a_seed_that_diverged_among_others_says_so(machinery, uninterrupted):
+    history = uninterrupted.history._replace(train_loss=np.array(uninterrupted.history.train_loss))
+    history.train_loss[1, -1] = np.nan
+    summary = summarise(replace(uninterrupted, history=history))
+    assert summary.seeds[1].verdict == "diverged"
+    assert summary.seeds[0].verdict != "diverged"
+    assert summary.accuracy.value == summary.seeds[0].accuracy
+    assert "diverged" in repr(replace(uninterrupted, history=history))
 
 
 def test_a_config_survives_the_disk(machinery):

@@ -114,9 +114,12 @@ def test_trajectories_begin_at_the_start():
     assert len(run.trajectory.gradient_norm) == run.steps + 1
 
 
-def test_bad_damping_is_refused():
-    with pytest.raises(ValueError, match="damping"):
-        gamp(paper(), 40, damping=1.0)
+@pytest.mark.parametrize(
+    ("name", "value"), [("damping", 1.0), ("iterations", 0), ("searching", -1), ("tolerance", 0.0), ("seeds", [2, 2])]
+)
+def test_bad_input_is_refused(name, value):
+    with pytest.raises(ValueError, match=name):
+        gamp(paper(), 40, **{name: value})
 
 
 def test_few_iterations_are_an_outcome():

@@ -40,7 +40,7 @@ def test_all_methods_find_the_same_minimum_from_the_teacher(objective):
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_at_a_minimum_nobody_moves(objective, name):
+def test_at_a_minimum_no_method_moves(objective, name):
     there = LBFGS(tolerance=1e-10).minimise(objective, start_weights(objective.sample.instance, "semantic"))
     assert there.outcome == "converged"
     again = METHODS[name].minimise(objective, there.weights)

@@ -5,7 +5,19 @@ import pytest
 from finite_scenarios import uneven
 
 from dotphase.estimate import over_seeds
-from dotphase.finite import Instance, Random, overlaps, start_weights, train
+from dotphase.finite import (
+    LBFGS,
+    Adam,
+    GradientDescent,
+    Instance,
+    Random,
+    fit_linear,
+    gamp,
+    overlaps,
+    sample,
+    start_weights,
+    train,
+)
 from dotphase.scenario import no_positions, paper, softmax_attention
 
 
@@ -100,13 +112,38 @@ def test_a_wider_student_does_at_least_as_well_in_training():
         ({"start": "sematic"}, "start: expected semantic"),
         ({"start": np.full((40, 1), np.nan)}, "finite"),
         ({"optimiser": "newton"}, "optimiser: expected one of"),
+        ({"start": "uninformed"}, 'weights that know nothing are called "random" here'),
+        ({"start": overlaps(Instance(paper(), 40, 0), np.ones((40, 1)))}, "overlaps do not say which weights"),
+        ({"start": None}, "start: expected semantic"),
         ({"seeds": 0}, "seeds: at least one"),
+        ({"seeds": [1, 1, 1, 1]}, r"each may be given once; got \[1, 1, 1, 1\]"),
+        ({"record": 0}, "record: expected a whole number of at least 1, got 0"),
+        ({"record": 1.5}, "record: expected a whole number"),
+        ({"d": 10_000_000}, r"take 3.2 PB of memory, \d.* are free; lower d or α"),
         ({"precision": "int8"}, "precision"),
     ],
 )
 def test_bad_input_is_one_clear_error(arguments, message):
     with pytest.raises(ValueError, match=message):
-        train(paper(), 40, **arguments)
+        train(**({"scenario": paper(), "d": 40} | arguments))
+
+
+@pytest.mark.parametrize("run", [gamp, fit_linear, sample])
+def test_what_does_not_fit_into_memory_is_refused_everywhere(run):
+    with pytest.raises(ValueError, match=r"3\.2 PB of memory"):
+        run(paper(), 10_000_000)
+
+
+def test_optimisers_refuse_what_cannot_be():
+    for make, options, name in (
+        (GradientDescent, {"rate": 0.0}, "rate"),
+        (Adam, {"steps": 0}, "steps"),
+        (Adam, {"decay": (0.9, 1.0)}, "decay"),
+        (LBFGS, {"tolerance": -1.0}, "tolerance"),
+        (LBFGS, {"memory": 0}, "memory"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            make(**options)
 
 
 def test_no_positional_start_without_positions():

@@ -1,11 +1,16 @@
 """Scenarios: what they accept, refuse, compare, print and write."""
 
+import copy
+import pickle
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dotphase.names import ALIASES, alias_of, word_of
 from dotphase.scenario import (
     Attention,
     Positions,
@@ -26,6 +31,8 @@ from dotphase.scenario import (
     write_scenario,
 )
 from dotphase.scenario.attention import lifted
+from dotphase.scenario.files import scenario_from_tables, scenario_to_tables
+from dotphase.scenario.tables import PaperTable
 
 A = ((0.6, 0.4), (0.4, 0.6))
 
@@ -73,6 +80,10 @@ def test_the_paper_is_the_paper():
         ("teacher_weights", lambda: small(teacher_weights=np.zeros((1, 1)))),
         ("token_deviation", lambda: isotropic(2, -0.5)),
         ("volume", lambda: small().vary(volume=3)),
+        ("token_deviation", lambda: small().vary(sigma="wide")),
+        ("length", lambda: isotropic(2.5)),
+        ("positional: expected real", lambda: paper(positional=1j * np.eye(2))),
+        ("gram: .* symmetric", lambda: positions_from_gram([[1.0, 0.2], [0.1, 1.0]])),
     ],
 )
 def test_bad_values_name_the_field_in_one_line(field, change):
@@ -183,3 +194,103 @@ def test_positions_from_a_gram_matrix():
         0.1,
     )
     np.testing.assert_allclose(scenario.law.gram, gram, atol=1e-14)
+
+
+def kernel(h, width):
+    squared = ((h[:, None] - h[None]) ** 2).sum(-1)
+    return jnp.exp(-squared / (2 * width**2))
+
+
+SCENARIOS = [*BUILT_IN, small(student=Attention(kernel, rank=1, parameters={"width": 0.8}))]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_pickled_scenario_is_equal_and_shares_the_compilation(scenario):
+    again = pickle.loads(pickle.dumps(scenario))
+    assert again == scenario
+    assert hash(again) == hash(scenario)
+    assert again.structure == scenario.structure  # the key of what is compiled
+    assert hash(again.structure) == hash(scenario.structure)
+
+
+def test_mixtures_built_twice_are_equal_and_differ_with_their_semantic_part():
+    assert mixture(A, 0.3) == mixture(A, 0.3)
+    assert mixture(A, 0.3).form == mixture(A, 0.5).form
+    assert mixture(A, 0.3, linear_attention()).form != mixture(A, 0.3).form
+
+
+def test_what_cannot_be_pickled_says_what_to_do():
+    custom = Attention(lambda h: h @ h.T, rank=1)
+    for attention in (custom, mixture(A, 0.3, custom)):
+        with pytest.raises(pickle.PicklingError, match="lambda> cannot be pickled; put it in a module"):
+            pickle.dumps(small(student=attention))
+        assert copy.deepcopy(small(student=attention)) == small(student=attention)
+
+
+def test_picklers_that_take_functions_along_may():
+    cloudpickle = pytest.importorskip("cloudpickle")
+    scenario = cloudpickle.loads(cloudpickle.dumps(small(student=Attention(lambda h: h @ h.T, rank=1))))
+    assert scenario.ranks == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (lambda h: jnp.log(h @ h.T), "NaN or infinity"),
+        (lambda h: 1j * h @ h.T, "real floating-point numbers, it returned complex"),
+        (lambda h: h[2, 0] * jnp.eye(2), "looks beyond its fields, which have shape"),
+        (lambda h: h[:, 1] * jnp.eye(2), "looks beyond its fields, which have shape"),
+        (lambda h: [[h[0] @ h[0]], [0.0]], "one array of shape"),
+        (lambda h: (lambda a, b, c: a)(*h), "fails on fields of shape"),
+    ],
+)
+def test_a_student_that_cannot_be_is_refused_in_one_line(function, says):
+    with pytest.raises(ValueError, match=f"student: its function .*{says}") as refused:
+        small(student=Attention(function, rank=1))
+    assert "\n" not in str(refused.value)
+
+
+def test_one_number_under_two_names_is_refused():
+    for twice in ({"alpha": 1, "sample_ratio": 2}, {"lambda": 1, "ridge": 2}, {"omega": 0.1, "mixing": 0.2}):
+        with pytest.raises(ValueError, match="two names of one number"):
+            paper().vary(**twice)
+        with pytest.raises(ValueError, match="two names of one number"):
+            paper(**twice)
+    with pytest.raises(ValueError, match="given twice"):
+        paper(1.0, sample_ratio=2.0)
+
+
+def test_the_table_of_names_works_in_both_directions():
+    for alias, word in ALIASES.items():
+        assert word_of(alias) == word_of(word) == word
+        assert alias_of(alias) == alias_of(word) == alias
+        assert (
+            paper(**{alias: 0.7}) == paper(**{word: 0.7}) == paper().vary(**{alias: 0.7}) == paper().vary(**{word: 0.7})
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: t | {"alpha": 2.0}, "two names of one number"),
+        (lambda t: t | {"sample_ratio": True}, "sample_ratio: should be a valid number, got True"),
+        (lambda t: t | {"ridge": -1.0}, "ridge: should be greater than or equal to 0"),
+        (lambda t: t | {"student": {"kind": "softmax", "rnk": 2}}, "student.rnk: unknown; expected one of kind, rank"),
+        (lambda t: t | {"student": "softmax"}, "student: expected a table"),
+        (lambda t: t | {"teacher": t["teacher"] | {"mixing": 2}}, "teacher.mixing: should be less than or equal to 1"),
+        (lambda t: t | {"tokens": {"length": 2, "eigenvalues": [[1.0, 1.0]]}}, "tokens: give `eigenvalues`"),
+    ],
+)
+def test_tables_name_the_field_that_is_wrong(change, says):
+    with pytest.raises(ValueError, match=re.escape(says)) as refused:
+        scenario_from_tables(change(scenario_to_tables(paper())))
+    assert "\n" not in str(refused.value)
+
+
+def test_tables_take_the_letters_of_the_paper():
+    tables = scenario_to_tables(paper(alpha=1.5, omega=0.2, sigma=0.7))
+    tables["alpha"], tables["lambda"] = tables.pop("sample_ratio"), tables.pop("ridge")
+    tables["teacher"]["omega"] = tables["teacher"].pop("mixing")
+    tables["tokens"] = {"length": 2, "sigma": 0.7}
+    assert scenario_from_tables(tables) == paper(alpha=1.5, omega=0.2, sigma=0.7)
+    assert PaperTable(sample_ratio=1.5, omega=0.2, sigma=0.7).build() == paper(alpha=1.5, omega=0.2, sigma=0.7)

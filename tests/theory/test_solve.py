@@ -177,6 +177,9 @@ def test_a_solution_is_a_start_and_overlaps_are_too():
     ("start", "says"),
     [
         ("mystic", "start: expected one of"),
+        ("random", 'random weights are called "uninformed" in the theory'),
+        (np.ones((40, 1)), "got weights; `dotphase.train` starts from weights"),
+        (None, "got NoneType"),
         (Overlaps(np.eye(2), np.eye(2), np.zeros(2), np.zeros(2)), r"start.q: expected shape \(2, 1, 1\)"),
         (
             Overlaps(np.full((2, 1, 1), 0.01), np.ones((2, 1, 1)), np.zeros((2, 1)), np.ones((2, 1, 1))),

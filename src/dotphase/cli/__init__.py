@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
+
+INTERRUPTED = 130
+
 
 def main() -> None:
     """Entry point of `dotphase` and `python -m dotphase`."""
+    try:
+        _run()
+    except (KeyboardInterrupt, SystemExit) as end:
+        if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            raise
+        _end_at_once()
+
+
+def _run() -> None:
     from .app import app
     from .cache import keep_compilations
+    from .errors import keep_interruptions, spell_out
 
     keep_compilations()
+    spell_out()
+    keep_interruptions()
     app(prog_name="dotphase")
+
+
+def _end_at_once() -> None:
+    """End the process without tidying up: a thread that is still compiling would crash while Python shuts down."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(INTERRUPTED)

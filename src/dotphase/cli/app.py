@@ -7,12 +7,15 @@ from typing import Annotated
 import typer
 
 from . import counting, finite, phases, reproduce, sweeps, theory
+from .errors import Commands
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     add_completion=False,
+    cls=Commands,
 )
 
 
@@ -27,8 +30,8 @@ def _top(
         raise typer.Exit()
 
 
-for command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
-    app.command()(command)
+for _command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
+    app.command()(_command)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
 app.command()(reproduce.reproduce)

@@ -7,44 +7,45 @@ from typing import Annotated
 
 import typer
 
-from .options import one_line_errors
+from .errors import Commands
+from .options import Json, folder, print_table
 
-app = typer.Typer(
-    help="The counting task: one small transformer that attends to positions or to letters.",
+app: typer.Typer = typer.Typer(
+    help="The counting task. One small transformer that attends to positions or to letters.",
     no_args_is_help=True,
+    rich_markup_mode=None,
+    cls=Commands,
 )
-
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 
 
 @app.command()
 def train(
     out: Annotated[Path, typer.Option(help="Directory of the run; an interrupted run there goes on.")],
     mechanism: Annotated[str, typer.Option(help="semantic, positional or free.")] = "semantic",
-    seeds: Annotated[int, typer.Option(help="How many seeds to train at once.")] = 4,
+    seeds: Annotated[int, typer.Option(min=1, help="How many seeds to train at once.")] = 4,
     first_seed: Annotated[int, typer.Option(help="The first of the consecutive seeds.")] = 0,
-    epochs: Annotated[int, typer.Option(help="Passes over the training data.")] = 200,
-    length: Annotated[int, typer.Option(help="Letters in a sequence, L.")] = 10,
-    letters: Annotated[int, typer.Option(help="Letters in the alphabet, T.")] = 15,
-    samples: Annotated[int, typer.Option(help="Different sequences, training and validation.")] = 50_000,
-    batch: Annotated[int, typer.Option(help="Sequences per step.")] = 32,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data.")] = 200,
+    length: Annotated[int, typer.Option(min=1, help="Letters in a sequence, L.")] = 10,
+    letters: Annotated[int, typer.Option(min=1, help="Letters in the alphabet, T.")] = 15,
+    samples: Annotated[int, typer.Option(min=1, help="Different sequences, training and validation.")] = 50_000,
+    batch: Annotated[int, typer.Option(min=1, help="Sequences per step.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
-):
-    """Train a mechanism over several seeds, and say what each seed learnt."""
+) -> None:
+    """Train a mechanism over several seeds. Says what each seed learnt."""
     from dotphase.counting import CountingTask, Experiment, Recipe
     from dotphase.counting import train as train_run
     from dotphase.counting.metrics import require_enough
 
-    with one_line_errors():
-        task = CountingTask(length, letters, samples)
-        require_enough(task.samples - task.train_samples)
-        experiment = Experiment(
-            mechanism=mechanism,  # pyright: ignore[reportArgumentType]  (checked by Experiment)
-            task=task,
-            recipe=Recipe(learning_rate=learning_rate, batch=batch, epochs=epochs),
-            seeds=tuple(range(first_seed, first_seed + seeds)),
-        )
+    folder("--out", out.parent)
+    task = CountingTask(length, letters, samples)
+    require_enough(task.samples - task.train_samples)
+    experiment = Experiment(
+        mechanism=mechanism,  # pyright: ignore[reportArgumentType]  (checked by Experiment)
+        task=task,
+        recipe=Recipe(learning_rate=learning_rate, batch=batch, epochs=epochs),
+        seeds=tuple(range(first_seed, first_seed + seeds)),
+    )
     with _training(mechanism, epochs) as on_epoch:
         run = train_run(experiment, out, on_epoch)
     _print_run(out, run, as_json)
@@ -53,21 +54,20 @@ def train(
 @app.command()
 def surgery(
     directory: Annotated[Path, typer.Argument(help="A finished run; the answer goes to DIRECTORY/surgery.")],
-    epochs: Annotated[int, typer.Option(help="Passes over the training data after surgery.")] = 100,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data after surgery.")] = 100,
     noise: Annotated[float, typer.Option(help="Size of the shake, per weight.")] = 1e-3,
     learning_rate: Annotated[float, typer.Option(help="Step size of the plain gradient steps.")] = 1e-3,
     as_json: Json = False,
-):
-    """Lift a trained run's restriction, shake it, go on with plain SGD, and say what stayed."""
+) -> None:
+    """Lift a trained run's restriction. Shakes it, goes on with plain SGD, and says what stayed."""
     from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
 
-    with one_line_errors():
-        before = load(directory)
-        if not before.finished:
-            raise ValueError(f"{directory} is at epoch {before.epochs_done}: finish its training first")
-        batch = before.experiment.recipe.batch
-        recipe = Recipe("sgd", learning_rate=learning_rate, batch=batch, epochs=epochs)
-        Surgery(before.experiment.mechanism, noise)  # refuses bad noise before anything is done
+    before = load(directory)
+    if not before.finished:
+        raise ValueError(f"{directory} is at epoch {before.epochs_done}: finish its training first")
+    batch = before.experiment.recipe.batch
+    recipe = Recipe("sgd", learning_rate=learning_rate, batch=batch, epochs=epochs)
+    Surgery(before.experiment.mechanism, noise)  # refuses bad noise before anything is done
     with _training("after surgery", epochs) as on_epoch:
         after = perform(before, directory / "surgery", recipe, noise, on_epoch)
     _print_recoveries(before.experiment.mechanism, what_stayed(before, after), as_json)
@@ -80,20 +80,18 @@ def show(
     seed: Annotated[int | None, typer.Option(help="Which seed to look at; the first if not given.")] = None,
     out: Annotated[Path | None, typer.Option(help="Where to put the pictures; the first run.")] = None,
     as_json: Json = False,
-):
-    """Draw where trained models look in a sentence, and how they learnt; print what they answer."""
+) -> None:
+    """Draw where trained models look in a sentence. Also how they learnt; prints what they answer."""
     from dotphase.counting import load
     from dotphase.counting.pictures import learning_curves
     from dotphase.counting.show import look
 
-    with one_line_errors():
-        runs = [load(directory) for directory in directories]
-        operated = [load(d / "surgery") if (d / "surgery").is_dir() else None for d in directories]
-        view = look(list(zip(runs, operated, strict=True)), sentence, seed)
-        place = out or directories[0]
-        place.mkdir(parents=True, exist_ok=True)
-        view.figure.savefig(place / "attention.png", dpi=150)
-        learning_curves(runs).savefig(place / "learning.png", dpi=150)
+    runs = [load(directory) for directory in directories]
+    operated = [load(d / "surgery") if (d / "surgery").is_dir() else None for d in directories]
+    view = look(list(zip(runs, operated, strict=True)), sentence, seed)
+    place = folder("--out", out or directories[0])
+    view.figure.savefig(place / "attention.png", dpi=150)
+    learning_curves(runs).savefig(place / "learning.png", dpi=150)
     pictures = [str(place / name) for name in ("attention.png", "learning.png")]
     _print_view(view, pictures, as_json)
 
@@ -101,22 +99,19 @@ def show(
 @contextmanager
 def _training(title: str, epochs: int):
     """A progress bar on the standard error; refusals in one line; Ctrl-C says how to go on."""
-    from dotphase.counting import Run, RunError
-    from dotphase.counting.progress import epoch_bar
+    from dotphase.counting import Run
+    from dotphase.progress import reporting
 
     done = 0
 
     def remember(run: Run):
         nonlocal done
         done = run.epochs_done
-        update(run)
+        report(done, run.reached)
 
     try:
-        with epoch_bar(title, epochs) as update:
+        with reporting(True, title, epochs) as report:
             yield remember
-    except (RunError, OSError) as error:
-        with one_line_errors():
-            raise error
     except KeyboardInterrupt:
         typer.echo(f"Stopped after epoch {done} of {epochs}; the same command goes on from there.", err=True)
         raise typer.Exit(130) from None
@@ -134,7 +129,7 @@ def _print_run(directory, run, as_json):
     header = ["seed", "accuracy", "settled", "by positions", "by letters", "on equal letters", "verdict"]
     rows = [[s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict] for s in summary.seeds]
     mean = ["mean", summary.accuracy, summary.settled, *_shares(summary.scores), summary.scores.verdict]
-    _print_table([header, *rows, mean])
+    print_table([header, *rows, mean])
 
 
 def _shares(scores):
@@ -169,7 +164,7 @@ def _print_recoveries(mechanism, recoveries, as_json):
     columns = ("accuracy_before", "accuracy_operated", "accuracy_after", "distance_travelled",
                "distance_moved", "moved_share", "attention_change")  # fmt: skip
     means = [str(over_seeds([getattr(r, name) for r in recoveries])) for name in columns]
-    _print_table([header, *rows, ["mean", *means, ""]])
+    print_table([header, *rows, ["mean", *means, ""]])
 
 
 def _print_view(view, pictures, as_json):
@@ -178,14 +173,5 @@ def _print_view(view, pictures, as_json):
         typer.echo(json.dumps({**answer, "pictures": pictures}, indent=2))
         return
     answers = [[title, *answer] for title, answer in view.answers.items()]
-    _print_table([["sentence", *view.sentence], ["counts", *view.counts], *answers])
+    print_table([["sentence", *view.sentence], ["counts", *view.counts], *answers])
     typer.echo("pictures: " + ", ".join(pictures))
-
-
-def _print_table(rows):
-    """Rows of anything, in aligned columns."""
-    rows = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  " + "  ".join(cells).rstrip())

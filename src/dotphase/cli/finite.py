@@ -1,4 +1,4 @@
-"""`dotphase train`, `gamp`, `compare`, and the baseline at finite n: experiments in d dimensions."""
+"""`dotphase train`, `gamp` and `compare`: experiments in d dimensions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Alpha, File, Json, Omega, Positional, Ridge, Sigma, one_line_errors, scenario_from
+from .errors import NO_ANSWER
+from .options import Json, folder, of_scenario
 
 if TYPE_CHECKING:
-    from dotphase.finite import LinearFits, Runs
+    from dotphase.finite import Runs
     from dotphase.scenario import Scenario
 
 Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
@@ -23,13 +24,9 @@ Checkpoint = Annotated[
 ]
 
 
+@of_scenario()
 def train(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     d: Dimension = 1000,
     start: Start = "semantic",
     optimiser: Annotated[str, typer.Option("--optimiser", help="lbfgs, gd or adam.")] = "lbfgs",
@@ -39,75 +36,53 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train the student on αd samples and say what it learned."""
-    with one_line_errors():
-        from dotphase.finite import train as run
+    from dotphase.finite import train as run
 
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        with _kept(checkpoint):
-            found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
-        _print_runs(found, as_json)
+    with _kept(checkpoint):
+        found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
+    _answer(found, as_json)
 
 
+@of_scenario()
 def gamp(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     d: Dimension = 1000,
     start: Start = "semantic",
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
-    iterations: Annotated[int, typer.Option("--iterations", help="The most that are made.")] = 1000,
+    iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
-    with one_line_errors():
-        from dotphase.finite import gamp as run
+    from dotphase.finite import gamp as run
 
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        with _kept(checkpoint):
-            found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
-        _print_runs(found, as_json)
+    with _kept(checkpoint):
+        found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
+    _answer(found, as_json)
 
 
+@of_scenario()
 def compare(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     d: Dimension = 1000,
     seeds: Seeds = 8,
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Lay theory, message passing and training over each other, with errors."""
-    with one_line_errors():
-        from dotphase.comparison import compare as run
-        from dotphase.comparison import draw_comparison
+    """Theory, message passing and training side by side. With errors, deviations in units of them."""
+    from dotphase.comparison import compare as run
+    from dotphase.comparison import draw_comparison
 
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        if picture is not None:
-            _check_picture(picture)
-        with _kept(checkpoint):
-            found = run(task, d, seeds, progress=True)
-        typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
-        if picture is not None:
-            draw_comparison(found, picture)
-            typer.echo(f"drawn: {picture}", err=True)
-
-
-def finite_baseline(scenario: Scenario, d: int, seeds: int = 8, progress: bool = True) -> LinearFits:
-    """The linear positional baseline fitted on αd samples: what `dotphase baseline --d …` prints
-    (`to_dict()`)."""
-    from dotphase.finite import fit_linear
-
-    return fit_linear(scenario, d, seeds, progress=progress)
+    if picture is not None:
+        _check_picture(picture)
+    with _kept(checkpoint):
+        found = run(task, d, seeds, progress=True)
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    if picture is not None:
+        draw_comparison(found, picture)
+        typer.echo(f"drawn: {picture}", err=True)
 
 
 def _kept(folder: Path | None) -> AbstractContextManager[None]:
@@ -120,8 +95,7 @@ def _check_picture(path: Path) -> None:
     """Refuse what cannot be drawn before anything is computed."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"--picture: no directory {str(path.parent)!r}")
+    folder("--picture", path.parent)
 
 
 def _optimiser(name: str, rate: float | None) -> Any:
@@ -137,10 +111,13 @@ def _optimiser(name: str, rate: float | None) -> Any:
     return kinds[name](rate=rate)
 
 
-def _print_runs(found: Runs, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
-        return
+def _answer(found: Runs, as_json: bool) -> None:
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else _told(found))
+    if all(run.outcome == "diverged" for run in found.runs):
+        raise typer.Exit(NO_ANSWER)
+
+
+def _told(found: Runs) -> str:
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
@@ -149,4 +126,4 @@ def _print_runs(found: Runs, as_json: bool) -> None:
         lines.append(f"  {'gradient_norm':<14}{found.gradient_norm:.1e}")
     failed = [run for run in found.runs if run.outcome == "diverged"]
     lines += [f"  seed {run.seed}: diverged, {run.reason}" for run in failed]
-    typer.echo("\n".join(lines))
+    return "\n".join(lines)

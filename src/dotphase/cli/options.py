@@ -1,40 +1,79 @@
-"""What the commands share: the options that describe a scenario, one-line errors, progress on the error stream."""
+"""What the commands share: the options that describe a scenario, checks of numbers and folders, tables, progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ..names import word_of
+from .errors import one_line_errors as one_line_errors
 
 if TYPE_CHECKING:
     from dotphase.scenario import Scenario
 
-Alpha = Annotated[float | None, typer.Option("--alpha", help="α = n/d. [default: 2]")]
-Omega = Annotated[float | None, typer.Option("--omega", help="ω, from semantic (0) to positional (1). [default: 0.3]")]
-Sigma = Annotated[float | None, typer.Option("--sigma", help="σ, the tokens' deviation. [default: 0.5]")]
-Ridge = Annotated[float | None, typer.Option("--lambda", help="λ, the ridge. [default: 0.01]")]
-Positional = Annotated[
-    str | None, typer.Option("--positional", help="A: standard, alternative, or rows like 0.6,0.4;0.4,0.6.")
-]
-File = Annotated[Path | None, typer.Option("--scenario", help="A scenario file; the options above vary it.")]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Which random scrambles of the nodes.")]
+Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
+Minimum = Annotated[
+    str, typer.Option("--minimum", help="Which minimum every sample is in: lowest, or reached (by training).")
+]
+Workers = Annotated[int | None, typer.Option("--workers", min=1, help="On this machine. [default: one per core]")]
 
 
-def scenario_from(file: Path | None, alpha, omega, sigma, ridge, positional: str | None) -> Scenario:
-    """The scenario the options describe: the paper's task, or a file, with the given numbers changed."""
+def _option(alias: str, kind: Any, text: str) -> Parameter:
+    """An option under the name of the paper, and under that of the code."""
+    names = dict.fromkeys(f"--{name.replace('_', '-')}" for name in (alias, word_of(alias)))
+    annotation = Annotated[kind | None, typer.Option(*names, help=text)]
+    return Parameter(word_of(alias), Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+SCENARIO = (
+    _option("alpha", float, "α = n/d. [default: 2]"),
+    _option("omega", float, "ω, from semantic (0) to positional (1). [default: 0.3]"),
+    _option("sigma", float, "σ, the tokens' deviation. [default: 0.5]"),
+    _option("lambda", float, "λ, the ridge. [default: 0.01]"),
+    _option("positional", str, "A: standard, alternative, or rows like 0.6,0.4;0.4,0.6."),
+    _option("scenario", Path, "A scenario file; the options above vary it."),
+)
+
+
+def of_scenario(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, whose first argument is a scenario, the options that describe one, but those `without`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        described = [option for option in SCENARIO if option.name not in without]
+        own = list(signature(command, eval_str=True, locals={"Scenario": Any}).parameters.values())[1:]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            command(_scenario({option.name: given.pop(option.name) for option in described}), **given)
+
+        options = [*described, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in own)]
+        run.__signature__ = Signature(options)  # type: ignore[attr-defined]
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        return run
+
+    return decorate
+
+
+def _scenario(given: dict[str, Any]) -> Scenario:
+    """The paper's task, or that of a file, with the given numbers changed."""
     from dotphase.scenario import paper, read_scenario
 
+    file = given.pop("scenario")
+    if given["positional"] is not None:
+        given["positional"] = _matrix(given["positional"])
     base = paper() if file is None else read_scenario(file)
-    given = {"alpha": alpha, "omega": omega, "sigma": sigma, "lambda": ridge}
-    if positional is not None:
-        given["positional"] = _matrix(positional)
     return base.vary(**{name: value for name, value in given.items() if value is not None})
 
 
-def _matrix(text: str):
+def _matrix(text: str) -> Any:
     from dotphase.scenario.presets import POSITIONAL
 
     if text in POSITIONAL:
@@ -46,17 +85,64 @@ def _matrix(text: str):
         raise ValueError(f"--positional: expected {names} or rows like 0.6,0.4;0.4,0.6, got {text!r}") from None
 
 
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Bad input is one line on the error stream and exit code 2; an interruption is one line and code 130."""
+def numbers(option: str, text: str, form: str) -> list[float]:
+    """The numbers of a text such as 0.2:5, as many as `form` (first:last) has."""
     try:
-        yield
-    except (ValueError, OSError) as error:
-        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
-        raise typer.Exit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
-        raise typer.Exit(130) from None
+        values = [float(entry) for entry in text.split(":")]
+    except ValueError:
+        values = []
+    if len(values) != form.count(":") + 1:
+        raise ValueError(f"{option}: expected {form}, got {text!r}")
+    return values
+
+
+def grid(option: str, text: str) -> list[float]:
+    """The values of a text such as 0.1:2:25."""
+    import numpy as np
+
+    first, last, count = numbers(option, text, "first:last:count")
+    if not (np.isfinite([first, last, count]).all() and count == int(count) >= 1 and (first < last or count == 1)):
+        raise ValueError(f"{option}: expected first < last and a whole number of points, got {text!r}")
+    return np.linspace(first, last, int(count)).tolist()
+
+
+def folder(option: str, path: Path) -> Path:
+    """The folder, made if it is not there; one that cannot be written to is refused before anything is computed."""
+    import tempfile
+
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as error:
+        raise ValueError(f"{option}: cannot write to {path}: {error.strerror or error}") from None
+    return path
+
+
+def print_table(rows: list[list[Any]], title: str = "") -> None:
+    """Rows of anything in aligned columns, the first row their names. No digit is cut off: what is wider than the
+    terminal is continued below, under the first column again."""
+    import shutil
+    import sys
+
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) + 2 for column in zip(*cells, strict=True)]
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else sum(widths)
+    if title:
+        typer.echo(title)
+    for columns in _fitting(widths, width):
+        for row in cells:
+            typer.echo("".join("  " + row[at].ljust(widths[at] - 2) for at in columns).rstrip())
+
+
+def _fitting(widths: list[int], width: int) -> Iterator[list[int]]:
+    shown = [0]
+    for at in range(1, len(widths)):
+        if len(shown) > 1 and sum(widths[column] for column in (*shown, at)) > width:
+            yield shown
+            shown = [0]
+        shown.append(at)
+    yield shown
 
 
 @contextmanager
@@ -80,7 +166,8 @@ def progress_bar(title: str) -> Iterator[Callable[..., None]]:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=None, told="")
 
         def progress(done: int, total: int, failed: int = 0) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, one_line_errors, progress_bar
+from .options import Json, Workers, folder, progress_bar
 
 if TYPE_CHECKING:
     from dotphase.figures.reproduce import Record
@@ -23,24 +23,24 @@ def reproduce(
         Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")
     ] = Path("reproduction"),
     quality: Annotated[str, typer.Option("--quality", help="quick (minutes) or full (hours).")] = "quick",
-    workers: Annotated[int | None, typer.Option("--workers", help="On this machine. [default: one per core]")] = None,
+    workers: Workers = None,
     latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
     mix_versions: Annotated[
         bool, typer.Option("--mix-versions", help="Go on with data that other code has begun.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's figures anew, with data, PDF, PNG and a report; run it again to go on where it stopped."""
-    with one_line_errors():
-        from dotphase.figures.catalogue import chosen
-        from dotphase.figures.reproduce import reproduce as make
-        from dotphase.threads import available_cores
+    """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it stopped."""
+    from dotphase.figures.catalogue import chosen
+    from dotphase.figures.reproduce import reproduce as make
+    from dotphase.threads import available_cores
 
-        figures = chosen(names or [])
-        _check(quality, workers, latex)
-        count = workers or available_cores()
-        _tell_estimate(figures, quality, out, count)
-        records = make(figures, quality, out, count, latex, progress_bar, _tell, mix_versions)
+    figures = chosen(names or [])
+    _check(quality, latex)
+    folder("--out", out)
+    count = workers or available_cores()
+    _tell_estimate(figures, quality, out, count)
+    records = make(figures, quality, out, count, latex, progress_bar, _tell, mix_versions)
     report = out / "report.html"
     bad = [record for record in records if record.outcome != "made"]
     if as_json:
@@ -51,15 +51,13 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _check(quality: str, workers: int | None, latex: bool) -> None:
+def _check(quality: str, latex: bool) -> None:
     import shutil
 
     from dotphase.figures.figure import QUALITIES
 
     if quality not in QUALITIES:
         raise ValueError(f"--quality: expected {' or '.join(QUALITIES)}, got {quality!r}")
-    if workers is not None and workers < 1:
-        raise ValueError(f"--workers: at least one is needed, got {workers}")
     if latex and not (shutil.which("latex") and shutil.which("dvipng")):
         raise ValueError("--latex: latex and dvipng are needed and were not found; leave the option out")
 

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from .options import Json, one_line_errors, progress_bar
+from .errors import Commands, one_line_errors
+from .options import Json, folder, progress_bar
 
 if TYPE_CHECKING:
     import xarray
 
 
-class _RunUnlessNamed(TyperGroup):
+class _RunUnlessNamed(Commands):
     """`dotphase sweep STUDY.toml` is short for `dotphase sweep run STUDY.toml`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -28,9 +28,10 @@ class _RunUnlessNamed(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
-    help="Sweeps: `dotphase sweep STUDY.toml --out RUN.zarr` computes a study, or goes on where it stopped.",
+app: typer.Typer = typer.Typer(
+    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
     no_args_is_help=True,
+    rich_markup_mode=None,
     cls=_RunUnlessNamed,
 )
 
@@ -39,7 +40,7 @@ app = typer.Typer(
 def run(
     study: Annotated[Path, typer.Argument(help="The study, a TOML file.")],
     out: Annotated[Path, typer.Option("--out", help="The store; one of the same study is gone on with.")],
-    workers: Annotated[int, typer.Option("--workers", help="Workers on this machine.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="Workers on this machine.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a running dask scheduler, tcp://…")
     ] = None,
@@ -66,6 +67,7 @@ def run(
 
         declared = read_study(study, changes or [], trust_code=trust_code)
         options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "patience": patience}
+        folder("--out", out.parent)
         options["security"] = None if certificates is None else read_certificates(certificates)
         with progress_bar(_literally(declared.name)) as progress:
             dataset = run_sweep(declared, out, **options, progress=progress, mix_versions=mix_versions)
@@ -109,24 +111,23 @@ def status(
     as_json: Json = False,
 ) -> None:
     """How far a sweep is."""
-    with one_line_errors():
-        from dotphase.sweeps.engine.status import status as look
+    from dotphase.sweeps.engine.status import status as look
 
-        found = look(store)
-        if as_json:
-            typer.echo(json.dumps(found, indent=2))
-            return
-        typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
-        for label, counts in found["compute"].items():
-            typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
-        if found["damaged"]:
-            typer.echo(f"{found['damaged']} damaged lines in the log: the next run computes their units again")
-        if len(found["codes"]) > 1:
-            shares = ", ".join(f"{count} units by {code}" for code, count in found["codes"].items())
-            typer.echo(f"computed by several versions of the code: {shares}")
-        if found["rate"]:
-            left = found["seconds_left"]
-            typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
+    found = look(store)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2))
+        return
+    typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
+    for label, counts in found["compute"].items():
+        typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
+    if found["damaged"]:
+        typer.echo(f"{found['damaged']} damaged lines in the log: the next run computes their units again")
+    if len(found["codes"]) > 1:
+        shares = ", ".join(f"{count} units by {code}" for code, count in found["codes"].items())
+        typer.echo(f"computed by several versions of the code: {shares}")
+    if found["rate"]:
+        left = found["seconds_left"]
+        typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
 
 
 @app.command()
@@ -136,32 +137,30 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Look at every byte of a store; exit code 1 if something is wrong with it."""
-    with one_line_errors():
-        from dotphase.sweeps import check_sweep
+    from dotphase.sweeps import check_sweep
 
-        found = check_sweep(store, repair)
-        if as_json:
-            typer.echo(json.dumps(found.to_dict(), indent=2))
-        else:
-            typer.echo("\n".join(found.problems) or "everything is as it was written")
-            if found.problems:
-                typer.echo("repaired" if found.repaired else "--repair mends what can be mended")
-            if found.unfinished:
-                typer.echo(f"{found.unfinished} units are not there; the sweep's own command computes them")
-        if found.problems and not found.repaired:
-            raise typer.Exit(1)
+    found = check_sweep(store, repair)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        typer.echo("\n".join(found.problems) or "everything is as it was written")
+        if found.problems:
+            typer.echo("repaired" if found.repaired else "--repair mends what can be mended")
+        if found.unfinished:
+            typer.echo(f"{found.unfinished} units are not there; the sweep's own command computes them")
+    if found.problems and not found.repaired:
+        raise typer.Exit(1)
 
 
 @app.command()
 def certificates(
-    folder: Annotated[Path, typer.Argument(help="Where to write them; only you can read it.")],
+    place: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write them; only you can read it.")],
 ) -> None:
     """Make certificates, so that a dask scheduler takes work from nobody else."""
-    with one_line_errors():
-        from dotphase.sweeps.engine.certificates import make_certificates
+    from dotphase.sweeps.engine.certificates import make_certificates
 
-        make_certificates(folder)
-        typer.echo(str(folder))
+    make_certificates(place)
+    typer.echo(str(place))
 
 
 @app.command()
@@ -178,11 +177,10 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Folder. [default: where the store is]")] = None,
 ) -> None:
     """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
-    with one_line_errors():
-        from dotphase.sweeps.engine.export import export as write
+    from dotphase.sweeps.engine.export import export as write
 
-        for file in write(store, form, out):
-            typer.echo(str(file))
+    for file in write(store, form, out):
+        typer.echo(str(file))
 
 
 def _counts(counts: dict[str, Any]) -> str:

@@ -3,124 +3,118 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import (
-    Alpha,
-    File,
-    Json,
-    Omega,
-    Positional,
-    Ridge,
-    Sigma,
-    one_line_errors,
-    progress_bar,
-    scenario_from,
-)
+from .errors import NO_ANSWER
+from .options import Json, Minimum, Rtol, Seed, of_scenario, print_table, progress_bar
 
 if TYPE_CHECKING:
+    from dotphase.scenario import Scenario
     from dotphase.theory import Solution
 
-Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
 
-
+@of_scenario()
 def solve(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
+    minimum: Minimum = "lowest",
     rtol: Rtol = 5e-3,
-    seed: Annotated[int, typer.Option("--seed", help="Which random scrambles of the nodes.")] = 0,
+    seed: Seed = 0,
     stability: Annotated[
         bool, typer.Option("--stability/--no-stability", help="Also say how stable each branch is.")
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Solve the theory: test error, training loss, overlaps and stability of a branch, each with its error."""
-    with one_line_errors():
-        from dotphase.gaussian import Sobol
-        from dotphase.theory import solve_many
-        from dotphase.theory.starts import NAMES
+    """What the theory says of each branch. Test error, training loss, overlaps and stability, each with its error."""
+    from dotphase.gaussian import Sobol
+    from dotphase.theory import solve_many
+    from dotphase.theory.starts import NAMES
 
-        if branch not in (*NAMES, "all"):
-            raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
-        if not rtol > 0:
-            raise ValueError(f"--rtol: must be positive, got {rtol:g}")
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        starts = list(NAMES) if branch == "all" else [branch]
-        with progress_bar("solving") as progress:
-            rule = Sobol(seed=seed)
-            found = solve_many([task] * len(starts), starts, rule=rule, rtol=rtol, progress=progress)
-        if as_json:
-            answers = [solution.to_dict() for solution in found]
-            for answer, solution in zip(answers, found, strict=True):
-                answer |= {"stability": _stability(solution)[0]} if stability else {}
-            typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
-        else:
-            typer.echo(str(task))
-            _print_solutions(found, stability)
+    if branch not in (*NAMES, "all"):
+        raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
+    starts = list(NAMES) if branch == "all" else [branch]
+    options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
+    with progress_bar("solving") as progress:
+        found = solve_many([task] * len(starts), starts, progress=progress, **options)
+    if as_json:
+        answers = [s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found]
+        typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
+    else:
+        typer.echo(str(task))
+        _print_solutions(found, stability)
+    _say_if_stalled(found)
 
 
+@of_scenario()
 def baseline(
-    alpha: Alpha = None,
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    task: Scenario,
     d: Annotated[int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The linear positional baseline: the best test error without looking at the tokens."""
-    with one_line_errors():
-        task = scenario_from(scenario, alpha, omega, sigma, ridge, positional)
-        if d is not None:
-            from .finite import finite_baseline
+    """The linear positional baseline. The best test error without looking at the tokens."""
+    if d is not None:
+        from dotphase.finite import fit_linear
 
-            fits = finite_baseline(task, d, seeds)
-            typer.echo(json.dumps(fits.to_dict(), indent=2) if as_json else str(fits))
-            return
-        from dotphase.theory import linear_baseline
+        fits = fit_linear(task, d, seeds, progress=True)
+        typer.echo(json.dumps(fits.to_dict(), indent=2) if as_json else str(fits))
+        return
+    from dotphase.theory import linear_baseline
 
-        found = linear_baseline(task)
-        if as_json:
-            error = {"value": float(found.test_error.value), "error": float(found.test_error.error)}
-            typer.echo(json.dumps({"test_error": error, "weights": found.weights.tolist()}, indent=2))
-        else:
-            typer.echo(f"linear positional baseline: ε_lin = {found.test_error}")
+    found = linear_baseline(task)
+    if as_json:
+        answer = {"test_error": found.test_error.to_dict(), "weights": found.weights.tolist()}
+        typer.echo(json.dumps(answer, indent=2))
+    else:
+        typer.echo(f"linear positional baseline: ε_lin = {found.test_error}")
 
 
+@of_scenario("sample_ratio")
 def branches(
-    omega: Omega = None,
-    sigma: Sigma = None,
-    ridge: Ridge = None,
-    positional: Positional = None,
-    scenario: File = None,
+    base: Scenario,
+    alphas: Annotated[
+        str, typer.Option("--alphas", "--sample-ratios", help="Sample ratios α, comma-separated.")
+    ] = "0.75,1,1.25,1.5,2",
+    minimum: Minimum = "lowest",
     rtol: Rtol = 5e-3,
-    alphas: Annotated[str, typer.Option("--alphas", help="Sample ratios α, comma-separated.")] = "0.75,1,1.25,1.5,2",
+    seed: Seed = 0,
+    as_json: Json = False,
 ) -> None:
-    """A table of the semantic and the positional branch over several α, and which of them wins."""
-    with one_line_errors():
-        from dotphase.theory import linear_baseline, solve_many
+    """Both mechanisms over several α. A table of the two branches, and which of them wins."""
+    from dotphase.gaussian import Sobol
+    from dotphase.theory import linear_baseline, solve_many
 
+    try:
         ratios = [float(entry) for entry in alphas.split(",")]
-        base = scenario_from(scenario, None, omega, sigma, ridge, positional)
-        tasks = [base.vary(alpha=ratio) for ratio in ratios for _ in range(2)]
-        starts = ["semantic", "positional"] * len(ratios)
-        with progress_bar("solving") as progress:
-            found = solve_many(tasks, starts, rtol=rtol, progress=progress)
+    except ValueError:
+        raise ValueError(f"--alphas: expected numbers like 0.75,1,2, got {alphas!r}") from None
+    tasks = [base.vary(alpha=ratio) for ratio in ratios for _ in range(2)]
+    starts = ["semantic", "positional"] * len(ratios)
+    options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
+    with progress_bar("solving") as progress:
+        found = solve_many(tasks, starts, progress=progress, **options)
+    rows = list(zip(ratios, found[::2], found[1::2], strict=True))
+    linear = linear_baseline(base).test_error
+    if as_json:
+        points = [_point(*row) for row in rows]
+        typer.echo(json.dumps({"linear_test_error": linear.to_dict(), "points": points}, indent=2))
+    else:
         typer.echo(str(base))
-        typer.echo(f"linear positional baseline: ε_lin = {linear_baseline(base).test_error}")
-        _print_branches(ratios, found)
+        typer.echo(f"linear positional baseline: ε_lin = {linear}")
+        _print_branches(rows)
+    _say_if_stalled(found)
 
 
-def _stability(solution: Solution) -> tuple[dict, dict[str, str]]:
+def _say_if_stalled(found: Iterable[Solution]) -> None:
+    """A solve without an answer is told by the exit code as well."""
+    if any(solution.outcome == "stalled" for solution in found):
+        raise typer.Exit(NO_ANSWER)
+
+
+def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
     """The stability of a solution, for a file and as the rows of a table; and why, where it cannot be told."""
     from dotphase.theory import SolveError
 
@@ -133,13 +127,10 @@ def _stability(solution: Solution) -> tuple[dict, dict[str, str]]:
 
 
 def _print_solutions(found: list[Solution], stability: bool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     rows = {
         "outcome": lambda s: s.outcome,
-        "test error ε_g": lambda s: str(s.test_error),
-        "training loss ε_t": lambda s: str(s.train_loss),
+        "test error ε_g": lambda s: s.test_error,
+        "training loss ε_t": lambda s: s.train_loss,
         "q": lambda s: _overlap(s.overlaps.q),
         "m": lambda s: _overlap(s.overlaps.m),
         "θ": lambda s: _overlap(s.overlaps.theta),
@@ -147,45 +138,39 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
         "several minima": lambda s: f"{s.several_minima:.2%} of samples",
         "residual": lambda s: f"{s.residual:.1e}",
     }
-    table = Table("", *(s.branch for s in found), title="fixed points, values ± standard errors")
-    for name, entry in rows.items():
-        table.add_row(name, *(entry(s) for s in found))
+    table: list[list[Any]] = [[name, *(entry(s) for s in found)] for name, entry in rows.items()]
     stable = [_stability(s)[1] if stability else {} for s in found]
     for name in dict.fromkeys(name for rows_of in stable for name in rows_of):
-        table.add_row(name, *(rows_of.get(name, "") for rows_of in stable))
-    Console().print(table)
+        table.append([name, *(rows_of.get(name, "") for rows_of in stable)])
+    print_table([["", *(s.branch for s in found)], *table], "fixed points, values ± standard errors")
     for s in found:
         if s.reason:
             typer.echo(f"{s.branch}: {s.reason}")
     typer.echo(f"{sum(s.evaluations for s in found)} evaluations, {max(s.seconds for s in found):.1f} s")
 
 
-def _overlap(values) -> str:
+def _overlap(values: Any) -> str:
     import numpy as np
 
     flat = np.asarray(values).ravel()
     return " ".join(f"{value:.4g}" for value in flat[:6]) + (" …" if flat.size > 6 else "")
 
 
-def _print_branches(ratios: list[float], found: list[Solution]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
+def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, Any]:
     from dotphase.theory.transitions import phase_of
 
-    table = Table(title="the two mechanisms as data grows: the one of lower training loss wins")
-    for name in (
-        "α",
-        "semantic ε_t",
-        "positional ε_t",
-        "winner",
-        "semantic ε_g",
-        "positional ε_g",
-        "outcome",
-    ):
-        table.add_column(name)
-    for ratio, semantic, positional in zip(ratios, found[::2], found[1::2], strict=True):
+    phase = phase_of([semantic, positional])
+    both = {"semantic": semantic.to_dict(), "positional": positional.to_dict()}
+    return {"alpha": ratio, "winner": phase.winner, "margin": phase.margin.to_dict(), **both}
+
+
+def _print_branches(rows: list[tuple[float, Solution, Solution]]) -> None:
+    from dotphase.theory.transitions import phase_of
+
+    head = ["α", "semantic ε_t", "positional ε_t", "winner", "semantic ε_g", "positional ε_g", "outcome"]
+    table: list[list[Any]] = []
+    for ratio, semantic, positional in rows:
         outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))
-        losses = [str(semantic.train_loss), str(positional.train_loss), phase_of([semantic, positional]).winner]
-        table.add_row(f"{ratio:g}", *losses, str(semantic.test_error), str(positional.test_error), outcomes)
-    Console().print(table)
+        losses = [semantic.train_loss, positional.train_loss, phase_of([semantic, positional]).winner]
+        table.append([f"{ratio:g}", *losses, semantic.test_error, positional.test_error, outcomes])
+    print_table([head, *table], "the two mechanisms as data grows: the one of lower training loss wins")

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..estimate import Estimate
 from ..finite import Runs, gamp, train
+from ..finite.checks import instances
+from ..progress import Progress, reporting
+from ..results import Result, brief, numbers, text_table
 from ..scenario import Scenario
 from ..theory import Solution, solve
+from ..theory.solve import Minimum
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STARTS = ("semantic", "positional")  # those that theory and experiments have in common
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "theta": "|θ|"}
 
 
-@dataclass(frozen=True)
-class Entry:
+@dataclass(frozen=True, repr=False, eq=False)
+class Entry(Result):
     """One observable on one branch: the theory's value, and the averages over seeds of both experiments.
 
     The averages are those at a teacher of the expected length (`Runs.adjusted`): its length is what
@@ -40,6 +48,23 @@ class Entry:
             return None
         return float(experiment.deviation(self.theory))
 
+    @property
+    def headline(self) -> str:
+        return f"{SYMBOLS[self.observable]} of the {self.start} branch"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "start": self.start,
+                "observable": self.observable,
+                "theory": self.theory,
+                "gamp": self.passed,
+                "gamp_deviation": self.deviation(self.passed),
+                "training": self.trained,
+                "training_deviation": self.deviation(self.trained),
+            }
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         theory = None if self.theory is None else self.theory.to_dict()
         row: dict[str, Any] = {"start": self.start, "observable": self.observable, "theory": theory}
@@ -48,8 +73,8 @@ class Entry:
         return row
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison(Result):
     """All entries, and what they were made from: `theory`, `passed`, `trained` by start."""
 
     scenario: Scenario
@@ -59,9 +84,25 @@ class Comparison:
     passed: dict[str, Runs]
     trained: dict[str, Runs]
 
+    row = "entry"
+
+    @property
+    def headline(self) -> str:
+        return f"theory, message passing and training at d = {self.dimension}: {brief(self.scenario)}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for entry in self.entries for row in entry.rows()]
+
+    def plot(self) -> Figure:
+        """Values and deviations from the theory of every observable."""
+        from .pictures import comparison_figure
+
+        return comparison_figure(self)
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "d": self.dimension,
+            "scenario": numbers(self.scenario),
             "entries": [entry.to_dict() for entry in self.entries],
             "outcome": {
                 start: {
@@ -74,33 +115,47 @@ class Comparison:
         }
 
     def __str__(self) -> str:
-        head = ("start", "", "theory", "message passing", "s.e.", "training", "s.e.")
-        rows = [head, *(_row(entry) for entry in self.entries)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-        lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        lines = [self.headline, text_table([_row(entry) for entry in self.entries])]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
             lines.append(f"{start}: theory {self.theory[start].outcome}, {counts}")
-        return "\n".join([f"d = {self.dimension}, α = {self.scenario.sample_ratio:g}", *lines])
+        return "\n".join(lines)
 
 
 def compare(
     scenario: Scenario,
     d: int,
     seeds: int | Iterable[int] = 8,
-    starts: Sequence[str] = ("semantic", "positional"),
+    starts: Sequence[str] = STARTS,
     *,
-    progress: bool = False,
+    minimum: Minimum = None,
+    progress: Progress = False,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `progress`, bars
-    while they run.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of
+    the theory, as in `solve`; `progress`, True for a bar or a function `progress(done, total)`.
+
+    **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
-    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    theory = {start: solve(scenario, start) for start in starts}
-    passed = {start: gamp(scenario, d, start, listed, progress=progress) for start in starts}
-    trained = {start: train(scenario, d, start, "lbfgs", listed, progress=progress) for start in starts}
+    unknown = [start for start in starts if start not in STARTS]
+    if unknown or not starts:
+        raise ValueError(f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}")
+    seeds = [instance.seed for instance in instances(scenario, d, seeds)]
+    theory: dict[str, Solution] = {}
+    passed: dict[str, Runs] = {}
+    trained: dict[str, Runs] = {}
+    done = 0
+    with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
+        for start in starts:
+            theory[start] = solve(scenario, start, minimum=minimum)
+            report(done := done + 1)
+            passed[start] = gamp(scenario, d, start, seeds, progress=lambda k, _, before=done: report(before + k))
+            done += len(seeds)
+            trained[start] = train(
+                scenario, d, start, "lbfgs", seeds, progress=lambda k, _, before=done: report(before + k)
+            )
+            done += len(seeds)
     entries = [
         Entry(
             start,
@@ -119,26 +174,19 @@ def theory_value(solution: Solution, name: str) -> Estimate | None:
     """An observable of the theory in the convention of `Runs`, or None where the solve gave no answer."""
     if solution.outcome not in ("converged", "imprecise"):
         return None
-    if name in ("test_error", "train_loss"):
-        return getattr(solution, name)
-    value, error = getattr(solution.overlaps, name), getattr(solution.overlap_errors, name)
-    if name == "q":
-        return Estimate(
-            float(np.trace(value, axis1=1, axis2=2).mean()), float(np.trace(error, axis1=1, axis2=2).mean())
-        )
-    axes = tuple(range(1, value.ndim))
-    size = np.sqrt((value**2).sum(axes))
-    spread = np.sqrt((error**2).sum(axes))
-    return Estimate(float(size.mean()), float(spread.mean()))
+    return getattr(solution, name)
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
-    theory = "no answer" if entry.theory is None else str(entry.theory)
-    cells = []
-    for mean in (entry.passed, entry.trained):
+def _row(entry: Entry) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "start": entry.start,
+        " ": SYMBOLS[entry.observable],
+        "theory": "no answer" if entry.theory is None else entry.theory,
+    }
+    for name, mean, unit in (("message passing", entry.passed, "s.e."), ("training", entry.trained, "s.e. ")):
         deviation = entry.deviation(mean)
-        cells += [str(mean), "–" if deviation is None else f"{deviation:+.1f}"]
-    return (entry.start, SYMBOLS[entry.observable], theory, *cells)
+        row |= {name: mean, unit: None if deviation is None else f"{deviation:+.1f}"}
+    return row
 
 
 def _counts(*several: Runs) -> str:

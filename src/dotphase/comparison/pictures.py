@@ -9,23 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pictures.quick import LABELS
+from ..pictures.style import COLOURS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .compare import Comparison
     from .trajectories import Trajectories
 
-COLOURS = {"semantic": "#0072B2", "positional": "#D55E00", "neutral": "#555555"}
-LABELS = {
-    "test_error": r"test error $\epsilon_g$",
-    "train_loss": r"training loss $\epsilon_t$",
-    "q": r"$q$",
-    "m": r"$|m|$",
-    "theta": r"$|\theta|$",
-}
-
 
 def draw_comparison(comparison: Comparison, path: str | Path) -> None:
+    """The picture of a comparison in a file."""
+    comparison_figure(comparison).savefig(path, dpi=150, bbox_inches="tight")
+
+
+def comparison_figure(comparison: Comparison) -> Figure:
     """Per observable two panels: the values, and how far the experiments are from the theory, in per cent.
 
     The theory is a line with its error as a band; both experiments have error bars of one standard error.
@@ -49,7 +48,8 @@ def draw_comparison(comparison: Comparison, path: str | Path) -> None:
     seeds = len(next(iter(comparison.trained.values())).runs)
     size = f"α = {comparison.scenario.sample_ratio:g}, d = {comparison.dimension}, {seeds} seeds"
     figure.suptitle(f"{size}; bars: one standard error", y=0.98)
-    _save(figure, path, bottom=0.12, top=0.88, columns=len(names))
+    _adjust(figure, bottom=0.12, top=0.88, columns=len(names))
+    return figure
 
 
 def _draw_entry(axis: Any, entry: Any, place: int, colour: str, relative: bool) -> None:
@@ -98,6 +98,11 @@ def draw_sizes(
 
 
 def draw_trajectories(followed: Trajectories, columns: Sequence[str], path: str | Path, title: str) -> None:
+    """The picture of trajectories in a file."""
+    trajectories_figure(followed, columns, title).savefig(path, dpi=150, bbox_inches="tight")
+
+
+def trajectories_figure(followed: Trajectories, columns: Sequence[str], title: str) -> Figure:
     """Iterates of state evolution (lines) and of message passing over seeds (points with the scatter over
     seeds)."""
     figure, axes = _panels(len(columns), width=2.6, height=3.0)
@@ -121,7 +126,8 @@ def draw_trajectories(followed: Trajectories, columns: Sequence[str], path: str 
         axis.set_xticks(steps)
     axes[0].legend(frameon=False, fontsize=8.5)
     figure.suptitle(title, y=0.98)
-    _save(figure, path, bottom=0.18, top=0.8)
+    _adjust(figure, bottom=0.18, top=0.8)
+    return figure
 
 
 def draw_clusters(m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str | Path, title: str) -> None:
@@ -165,11 +171,15 @@ def _legend(figure: Figure, names: list[str]) -> None:
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, fontsize=9.5)
 
 
-def _save(figure: Figure, path: str | Path, bottom: float, top: float, columns: int | None = None) -> None:
+def _save(figure: Figure, path: str | Path, bottom: float, top: float) -> None:
+    _adjust(figure, bottom, top)
+    figure.savefig(path, dpi=150, bbox_inches="tight")
+
+
+def _adjust(figure: Figure, bottom: float, top: float, columns: int | None = None) -> None:
     count = columns or len(figure.axes)
     left, right = 0.3 / count, 1 - 0.06 / count
     figure.subplots_adjust(left=left, right=right, bottom=bottom, top=top, wspace=0.42, hspace=0.3)
-    figure.savefig(path, dpi=150, bbox_inches="tight")
 
 
 def _tex(label: str) -> str:

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..estimate import Estimate, over_seeds
+from ..finite.checks import as_seeds
 from ..finite.gamp import Gamp
 from ..finite.instance import Instance
 from ..finite.objective import Objective
 from ..finite.overlaps import overlaps as finite_overlaps
 from ..finite.sampling import sample
-from ..finite.training import as_seeds
 from ..gaussian import Rule
 from ..overlaps import Overlaps
+from ..results import Result
 from ..scenario import Scenario
 from ..theory.iteration import iterate
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -89,8 +95,8 @@ def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, s
     return iterates
 
 
-@dataclass(frozen=True, eq=False)
-class Trajectories:
+@dataclass(frozen=True, repr=False, eq=False)
+class Trajectories(Result):
     """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps flattened,
     (k, F).
 
@@ -102,6 +108,34 @@ class Trajectories:
     labels: tuple[str, ...]
     theory: np.ndarray
     passed: np.ndarray
+
+    row = "iterate"
+
+    @property
+    def headline(self) -> str:
+        return f"{len(self.theory) - 1} iterations of theory and message passing, d = {self.dimension}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Per iterate and overlap: the theory, and the average over seeds."""
+        mean = self.mean
+        return [
+            {"iterate": k, "overlap": label, "theory": self.theory[k, f], "gamp": mean[k, f]}
+            for k in range(len(self.theory))
+            for f, label in enumerate(self.labels)
+        ]
+
+    def to_xarray(self) -> xarray.Dataset:
+        import xarray
+
+        axes = ("iterate", "overlap")
+        variables = {"theory": (axes, self.theory), "gamp": (("seed", *axes), self.passed)}
+        return xarray.Dataset(variables, {"overlap": list(self.labels)}, {"description": self.headline})
+
+    def plot(self) -> Figure:
+        """Every overlap against iterations: state evolution and message passing."""
+        from .pictures import trajectories_figure
+
+        return trajectories_figure(self, self.labels[:6], self.headline)
 
     @property
     def mean(self) -> Estimate:

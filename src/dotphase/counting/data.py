@@ -2,9 +2,10 @@
 
 import string
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
@@ -22,7 +23,7 @@ class CountingTask:
     samples: int = 50_000
     train_share: float = 0.7
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.length < 1 or self.letters < 1:
             raise ValueError(f"need at least one letter and one position, got {self.letters} and {self.length}")
         if not 0 < self.train_share < 1:
@@ -47,7 +48,7 @@ class Data(NamedTuple):
     validation: np.ndarray
 
 
-def count_letters(tokens):
+def count_letters(tokens: Any) -> Any:
     """c_i = Σ_j [t_i = t_j], the occurrences of each position's letter, over any leading axes.
 
     `tokens` may be a NumPy or a JAX array, shape (..., length); so is the answer.
@@ -90,7 +91,7 @@ def _draw_and_reject(task, rng):
     return drawn
 
 
-def spell(tokens) -> list[str]:
+def spell(tokens: ArrayLike) -> list[str]:
     """Name the letters of one sequence: A, B, … Z, a, … z, and numbers beyond the 52nd."""
     return [LETTERS[t] if t < len(LETTERS) else str(t) for t in np.asarray(tokens).tolist()]
 
@@ -98,9 +99,9 @@ def spell(tokens) -> list[str]:
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or say what is wrong with it."""
     known = LETTERS[: task.letters]
-    strangers = sorted(set(text) - set(known))
-    if strangers:
-        raise ValueError(f"{''.join(strangers)!r} not among the letters {known} of this run")
+    unknown = sorted(set(text) - set(known))
+    if unknown:
+        raise ValueError(f"{''.join(unknown)!r} not among the letters {known} of this run")
     if len(text) != task.length:
         raise ValueError(f"the sentence has {len(text)} letters, this run was trained on {task.length}")
     return np.array([known.index(letter) for letter in text], np.int32)

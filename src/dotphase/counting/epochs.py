@@ -24,10 +24,10 @@ class Recipe:
     batch: int = 32
     epochs: int = 200
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.optimiser not in ("adam", "sgd"):
             raise ValueError(f"optimiser must be adam or sgd, got {self.optimiser!r}")
-        if self.batch < 1 or self.epochs < 1 or not self.learning_rate > 0:
+        if self.batch < 1 or self.epochs < 1 or not 0 < self.learning_rate < np.inf:
             raise ValueError(
                 "batch, epochs and learning rate must be positive, "
                 f"got {self.batch}, {self.epochs} and {self.learning_rate}"
@@ -66,7 +66,9 @@ def loss_and_accuracy(weights: Weights, tokens: Array, mechanism: Mechanism) -> 
     return loss, (scores.argmax(-1) == counts).mean(dtype=jnp.float32)
 
 
-def train_step(state: State, tokens: Array, mechanism: Mechanism, optimiser) -> tuple[State, tuple]:
+def train_step(
+    state: State, tokens: Array, mechanism: Mechanism, optimiser: optax.GradientTransformation
+) -> tuple[State, tuple[Array, Array]]:
     """One gradient step on one batch."""
     measured, gradient = jax.value_and_grad(loss_and_accuracy, has_aux=True)(state.weights, tokens, mechanism)
     update, memory = optimiser.update(gradient, state.optimiser, state.weights)

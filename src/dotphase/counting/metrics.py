@@ -15,19 +15,22 @@ which is ½ for attention that does not know the letters, and 1 for attention to
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 
 from dotphase.counting.transformer import Mechanism, Weights, attention
 from dotphase.estimate import Estimate, over_seeds
+from dotphase.results import Result
 
 BLOCKS = 20
 ROUNDING = np.finfo(np.float32).eps ** 2  # a relative variance below this is rounding of the attention
 DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
 
 
-class Scores(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class Scores(Result):
     """What the attention of one or several seeds says about their mechanism."""
 
     position_share: Estimate
@@ -36,9 +39,16 @@ class Scores(NamedTuple):
     equal_letter_weight: Estimate
 
     @property
+    def headline(self) -> str:
+        return f"{self.verdict}: what explains the variance of the attention"
+
+    @property
     def verdict(self) -> str:
-        """The side that explains more of the attention, or "undecided" within three standard errors."""
+        """The side that explains more of the attention, or "undecided" within three standard errors; "unknown" where
+        there is no attention to speak of."""
         difference = self.share_difference
+        if not np.isfinite(difference.value):
+            return "unknown"
         if abs(difference) <= DECIDED * difference.error:
             return "undecided"
         return "positional" if difference > 0 else "semantic"
@@ -54,7 +64,7 @@ class _Sums(NamedTuple):
     pairs: np.ndarray  # (blocks, T, T)  how many pairs of letters that was
 
 
-def measure(weights: Weights, tokens, mechanism: Mechanism) -> Scores:
+def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Scores:
     """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the sequences."""
     require_enough(len(tokens))
     # Equal blocks, so that leaving out any of them is the same experiment.
@@ -75,7 +85,13 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
     """Mean over independently trained and measured seeds, with its standard error s/√n."""
     if len(scores) == 1:
         return scores[0]
-    return Scores(*(over_seeds([score.value for score in column]) for column in zip(*scores, strict=True)))
+    values = lambda name: [getattr(score, name).value for score in scores]
+    return Scores(*(over_seeds([v if np.isfinite(v) else None for v in values(f.name)]) for f in fields(Scores)))
+
+
+def no_scores() -> Scores:
+    """Of a seed whose weights are no numbers."""
+    return Scores(*(Estimate(np.nan, np.inf) for _ in fields(Scores)))
 
 
 def separation(a: Estimate, b: Estimate) -> float:

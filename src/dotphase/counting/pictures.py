@@ -13,9 +13,9 @@ from dotphase.counting.data import count_letters, spell
 from dotphase.counting.metrics import Scores
 from dotphase.counting.runs import Run
 from dotphase.counting.transformer import Mechanism, Weights, attention, logits
+from dotphase.pictures import style
 
-# Told apart by colour-blind readers too, and the same in every picture.
-COLOURS = {"semantic": "#0072B2", "positional": "#D55E00", "free": "#555555"}
+COLOURS = style.COLOURS | {"free": style.COLOURS["neutral"]}
 FRAME = "#111111"
 
 

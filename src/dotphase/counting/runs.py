@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,14 @@ import numpy as np
 from dotphase.counting.data import CountingTask
 from dotphase.counting.epochs import Recipe, Record, State
 from dotphase.counting.transformer import MECHANISMS, Mechanism, Weights
+from dotphase.estimate import plain
+from dotphase.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FILES = ("config.json", "initial.npz", "checkpoint.npz")
+UNFINISHED = ".tmp"  # the ending of a file that is being written
 
 
 class RunError(ValueError):
@@ -31,7 +39,7 @@ class Surgery:
     mechanism: Mechanism
     noise: float = 1e-3
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not self.noise >= 0:
             raise ValueError(f"noise must be 0 or more, got {self.noise}")
 
@@ -48,7 +56,7 @@ class Experiment:
     seeds: tuple[int, ...] = (0, 1, 2, 3)
     surgery: Surgery | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
             raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}")
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
@@ -76,13 +84,68 @@ class Experiment:
         )
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class Run(Result):
     """A run so far. Seeds on the first axis of every array; epochs on the second axis of the history."""
 
     experiment: Experiment
     initial: Weights
     state: State
     history: Record
+
+    row, curve = "seed", True
+
+    @property
+    def headline(self) -> str:
+        seeds, epochs = len(self.experiment.seeds), f"{self.epochs_done} of {self.experiment.recipe.epochs} epochs"
+        return f"counting, {self.experiment.mechanism} mechanism, {seeds} seeds, {epochs}: {self.reached}"
+
+    @property
+    def reached(self) -> str:
+        """The present loss and accuracy, averaged over the seeds that have not diverged."""
+        if not self.epochs_done:
+            return "no epoch yet"
+        mean = lambda values: np.mean(np.asarray(values)[~self.diverged, -1]) if not self.diverged.all() else np.nan
+        loss, accuracy = mean(self.history.train_loss), mean(self.history.validation_accuracy)
+        lost = f", {self.diverged.sum()} seeds diverged" if self.diverged.any() else ""
+        return f"loss {loss:.4f}, validation accuracy {accuracy:.4f}{lost}"
+
+    @property
+    def diverged(self) -> np.ndarray:
+        """Which seeds have a loss that is not finite any more, (seeds,)."""
+        losses = np.stack([self.history.train_loss, self.history.validation_loss])
+        return np.asarray(~np.isfinite(losses).all((0, 2)))
+
+    def rows(self) -> list[dict[str, Any]]:
+        last = {name: np.asarray(a)[:, -1] for name, a in self.history._asdict().items() if self.epochs_done}
+        return [
+            {"seed": seed, "epochs": self.epochs_done, **{name: float(column[s]) for name, column in last.items()}}
+            for s, seed in enumerate(self.experiment.seeds)
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        history = {f"{name}_history": (("seed", "epoch"), np.asarray(a)) for name, a in self.history._asdict().items()}
+        weights = _named(self.state.weights)
+        return history | {n: (("seed", *(f"{n}_{k}" for k in range(a.ndim - 1))), a) for n, a in weights.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The experiment, the last epoch of every seed, and the history; the weights are in `save` and `to_xarray`."""
+        history = {name: plain(a) for name, a in self.history._asdict().items()}
+        return {"experiment": self.experiment.to_dict(), "seeds": plain(self.rows()), "history": history}
+
+    def plot(self) -> "Figure":
+        """Loss and error against epochs."""
+        from dotphase.counting.pictures import learning_curves
+
+        return learning_curves([self])
+
+    def save(self, path: str | Path) -> None:
+        """Keep it in a directory, from which training can go on."""
+        begin(prepared(path), self)
+
+    @classmethod
+    def load(cls, path: str | Path, functions: Any = ()) -> "Run":
+        return load(path)
 
     @property
     def epochs_done(self) -> int:
@@ -93,9 +156,25 @@ class Run(NamedTuple):
         return self.epochs_done == self.experiment.recipe.epochs
 
 
+def prepared(directory: str | os.PathLike) -> Path:
+    """The directory of a run, provided that it can be written to and holds nothing but a run."""
+    place = Path(directory)
+    if place.exists() and not place.is_dir():
+        raise RunError(f"{place} is a file: choose a directory")
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        _put(place / "writable", lambda file: file.write(b""))
+        (place / "writable").unlink()
+    except OSError as error:
+        raise RunError(f"{place} cannot be written to: {error.strerror or error}") from None
+    others = [p.name for p in place.iterdir() if p.name not in FILES and not p.name.endswith(UNFINISHED)]
+    if others and not (place / "config.json").exists():
+        raise RunError(f"{place} holds something else ({', '.join(sorted(others)[:3])}): choose another directory")
+    return place
+
+
 def begin(directory: Path, run: Run) -> None:
-    """Write the files of a run that has not started yet."""
-    directory.mkdir(parents=True, exist_ok=True)
+    """Write the files of a run."""
     config = json.dumps(run.experiment.to_dict(), indent=2) + "\n"
     _put(directory / "initial.npz", lambda file: np.savez(file, allow_pickle=False, **_named(run.initial)))
     save_checkpoint(directory, run)
@@ -174,7 +253,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _put(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
     try:
         with temporary.open("wb") as file:
             write(file)

@@ -1,19 +1,23 @@
 """What a run came to, in a few numbers with errors: the answer that is printed and drawn."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax
 import numpy as np
 
-from dotphase.counting.metrics import Scores, mean_scores, measure
+from dotphase.counting.metrics import Scores, mean_scores, measure, no_scores
 from dotphase.counting.runs import Run
 from dotphase.counting.training import all_data
 from dotphase.counting.transformer import Weights
 from dotphase.estimate import Estimate, over_seeds
+from dotphase.results import Result
 
 
-class SeedSummary(NamedTuple):
-    """One seed: its validation accuracy, what its attention says, and the verdict from that.
+@dataclass(frozen=True, repr=False, eq=False)
+class SeedSummary(Result):
+    """One seed: its validation accuracy, what its attention says, and the verdict from that ("diverged" if there is no
+    attention to speak of).
 
     At a constant learning rate the accuracy goes on jumping from epoch to epoch; `settled` is its mean over
     the last tenth of the epochs, `accuracy` that of the weights as they are.
@@ -25,8 +29,17 @@ class SeedSummary(NamedTuple):
     scores: Scores
     verdict: str
 
+    @property
+    def headline(self) -> str:
+        return f"seed {self.seed}: {self.verdict}"
 
-class Summary(NamedTuple):
+    def rows(self) -> list[dict[str, Any]]:
+        words = {name: getattr(self, name) for name in ("seed", "accuracy", "settled", "verdict")}
+        return [words | self.scores.rows()[0]]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Summary(Result):
     """A run: seed by seed, and their means with standard errors over seeds."""
 
     mechanism: str
@@ -35,6 +48,16 @@ class Summary(NamedTuple):
     accuracy: Estimate
     settled: Estimate
     scores: Scores
+
+    row = "seed"
+
+    @property
+    def headline(self) -> str:
+        answer = f"accuracy {self.accuracy}, settled {self.settled}, {self.scores.verdict}"
+        return f"counting, {self.mechanism} mechanism, {self.epochs} epochs: {answer}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for seed in self.seeds for row in seed.rows()]
 
 
 def seed_weights(run: Run, s: int) -> Weights:
@@ -48,9 +71,11 @@ def summarise(run: Run) -> Summary:
     mechanism = run.experiment.mechanism
     seeds = []
     for s, seed in enumerate(run.experiment.seeds):
-        scores = measure(seed_weights(run, s), validation[s], mechanism)
-        seeds.append(SeedSummary(seed, *_accuracies(run, s), scores, scores.verdict))
-    accuracy, settled = (over_seeds([getattr(seed, name) for seed in seeds]) for name in ("accuracy", "settled"))
+        lost = bool(run.diverged[s])
+        scores = no_scores() if lost else measure(seed_weights(run, s), validation[s], mechanism)
+        seeds.append(SeedSummary(seed, *_accuracies(run, s), scores, "diverged" if lost else scores.verdict))
+    kept = [seed for seed in seeds if seed.verdict != "diverged"]
+    accuracy, settled = (over_seeds([getattr(seed, name) for seed in kept]) for name in ("accuracy", "settled"))
     scores = mean_scores([seed.scores for seed in seeds])
     return Summary(mechanism, run.epochs_done, seeds, accuracy, settled, scores)
 

@@ -6,10 +6,10 @@ that all mechanisms share.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,15 +19,18 @@ from jax.flatten_util import ravel_pytree
 
 from dotphase.counting.epochs import Recipe, evaluate
 from dotphase.counting.metrics import Scores, measure
-from dotphase.counting.runs import Experiment, Run, Surgery
+from dotphase.counting.runs import Experiment, Run, Surgery, prepared
 from dotphase.counting.training import NOISE, all_data, single_precision, streams, train_from
 from dotphase.counting.transformer import Mechanism, Weights, attention, fold
 from dotphase.estimate import plain
+from dotphase.progress import Progress
+from dotphase.results import Result
 
 AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
 
 
-class Recovery(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class Recovery(Result):
     """What stayed of one seed. Distances are Euclidean, over all weights of the free parameterisation."""
 
     seed: int
@@ -48,7 +51,12 @@ class Recovery(NamedTuple):
         return self.distance_moved / self.distance_travelled
 
     def to_dict(self) -> dict[str, Any]:
-        return {**plain(self._asdict()), "moved_share": plain(self.moved_share)}
+        return {**super().to_dict(), "moved_share": plain(self.moved_share)}
+
+    @property
+    def headline(self) -> str:
+        verdicts = f"{self.scores_before.verdict} → {self.scores_after.verdict}"
+        return f"seed {self.seed}, after surgery: {verdicts}, moved {self.moved_share:.2%} of the way it had come"
 
 
 @partial(jax.jit, static_argnames="mechanism")
@@ -70,13 +78,16 @@ def perform(
     recipe: Recipe = AFTERCARE,
     noise: float = 1e-3,
     on_epoch: Callable[[Run], None] = lambda run: None,
+    progress: Progress = False,
 ) -> Run:
-    """Operate on every seed of a trained run and go on; `directory` and `on_epoch` as in `train_from`."""
+    """Operate on every seed of a trained run and go on; other arguments as in `train_from`."""
+    if directory is not None:
+        prepared(directory)
     experiment = surgery_of(run.experiment, recipe, noise)
     keys = streams(experiment.seeds, NOISE)
     mechanism = run.experiment.mechanism
     operated = jax.vmap(lambda weights, key: operate(weights, mechanism, key, noise))(run.state.weights, keys)
-    return train_from(operated, experiment, directory, on_epoch)
+    return train_from(operated, experiment, directory, on_epoch, progress)
 
 
 def what_stayed(before: Run, after: Run) -> list[Recovery]:

@@ -1,6 +1,7 @@
 """Training a run, epoch by epoch, so that it can be stopped at any moment and taken up again."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -13,8 +14,9 @@ from jax import Array
 from dotphase.counting import runs
 from dotphase.counting.data import Data, make_data
 from dotphase.counting.epochs import Record, State, compiled_epoch
-from dotphase.counting.runs import Experiment, Run
+from dotphase.counting.runs import Experiment, Run, RunError
 from dotphase.counting.transformer import Weights, initial_weights
+from dotphase.progress import Progress, reporting
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -48,14 +50,17 @@ def train(
     experiment: Experiment,
     directory: str | Path | None = None,
     on_epoch: Callable[[Run], None] = lambda run: None,
+    progress: Progress = False,
 ) -> Run:
     """Train from random weights; see `train_from` for the arguments."""
+    if directory is not None:
+        runs.prepared(directory)
 
     def draw(key):
         return initial_weights(key, experiment.task, experiment.width, experiment.hidden)
 
     initial = jax.vmap(draw)(streams(experiment.seeds, INITIALISATION))
-    return train_from(initial, experiment, directory, on_epoch)
+    return train_from(initial, experiment, directory, on_epoch, progress)
 
 
 @single_precision
@@ -64,6 +69,7 @@ def train_from(
     experiment: Experiment,
     directory: str | Path | None = None,
     on_epoch: Callable[[Run], None] = lambda run: None,
+    progress: Progress = False,
 ) -> Run:
     """Train the seeds of `experiment` from the weights `initial` (seeds on the first axis).
 
@@ -72,10 +78,12 @@ def train_from(
     the same epoch, and an interrupted run ends in bitwise the weights of an uninterrupted one.
     A directory that holds a different run is refused (`RunError`).
 
-    `on_epoch` sees the run after every epoch and, once, as it was found.
+    `on_epoch` sees the run after every epoch and, once, as it was found; `progress` is True for a bar, or a function
+    `progress(done, total)`. A seed whose loss is not finite any more has diverged: its summary says so, and once all
+    of them have, training stops (`RunError`).
     """
     run = _unstarted(initial, experiment)
-    place = None if directory is None else Path(directory)
+    place = None if directory is None else runs.prepared(directory)
     if place is not None:
         if (place / "config.json").exists():
             run = runs.resume(place, run)
@@ -83,11 +91,16 @@ def train_from(
             runs.begin(place, run)
     on_epoch(run)
     data = all_data(experiment)
-    while not run.finished:
-        run = _next_epoch(run, data)
-        if place is not None:
-            runs.save_checkpoint(place, run)
-        on_epoch(run)
+    with reporting(progress, f"training, {experiment.mechanism}", experiment.recipe.epochs) as report:
+        while not run.finished:
+            run = _next_epoch(run, data)
+            if run.diverged.all():
+                rate = experiment.recipe.learning_rate
+                raise RunError(f"every seed diverged in epoch {run.epochs_done}: lower the learning rate ({rate:g})")
+            if place is not None:
+                runs.save_checkpoint(place, run)
+            on_epoch(run)
+            report(run.epochs_done, run.reached)
     return run
 
 
@@ -109,4 +122,4 @@ def _next_epoch(run: Run, data: Data) -> Run:
     keys = streams(experiment.seeds, ORDER)
     state, record = jax.block_until_ready(advance(run.state, *data, keys, run.epochs_done))
     history = Record(*(np.column_stack([h, r]) for h, r in zip(run.history, record, strict=True)))
-    return run._replace(state=state, history=history)
+    return replace(run, state=state, history=history)

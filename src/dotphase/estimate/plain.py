@@ -29,6 +29,6 @@ def plain(value: Any) -> Any:
     if array.dtype.kind in "iu":
         return int(array)
     if array.dtype.kind == "c":
-        return [plain(array.real), plain(array.imag)]
+        return [plain(np.real(array)), plain(np.imag(array))]
     number = float(array)
     return number if np.isfinite(number) else None

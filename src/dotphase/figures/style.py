@@ -9,34 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..pictures.style import BASELINE, COLOURS, DASHES, MARKERS, STYLE, WIDTH, curve, panels, points  # noqa: F401
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.figure import Figure
 
-# Told apart by colour-blind readers too (Okabe and Ito), and the same in every figure.
-COLOURS = {
-    "semantic": "#0072B2",
-    "positional": "#D55E00",
-    "mixed": "#CC79A7",
-    "uninformed": "#999999",
-    "neutral": "#555555",
-}
-BASELINE = "#009E73"  # the linear positional baseline
-MARKERS = {"semantic": "o", "positional": "s", "mixed": "D", "uninformed": "v"}
-DASHES = ("-", "--", ":")
-WIDTH = 6.75  # inches: the text of a page with one column
-
-STYLE: Any = {
-    "font.size": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 11,
-    "figure.dpi": 100,
-    "savefig.dpi": 180,
-    "legend.frameon": False,
-    "legend.fontsize": 9,
-}
 PAGE: Any = STYLE | {
     "font.size": 8,
     "axes.titlesize": 8.5,
@@ -67,31 +46,6 @@ def on_the_page(latex: bool = False) -> Iterator[None]:
 
     with rc_context(PAGE | {"text.usetex": latex, "font.family": "serif" if latex else "sans-serif"}):
         yield
-
-
-def panels(rows: int, columns: int, height: float, width: float = WIDTH, **options: Any) -> tuple[Figure, np.ndarray]:
-    """An empty figure with its axes, (rows, columns)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots(rows, columns, squeeze=False, **options)
-
-
-def curve(axis: Axes, x: Any, y: Any, error: Any, colour: str, label: str | None = None, **look: Any) -> None:
-    """A line of the theory with a band of one standard error; gaps where there is no value."""
-    x, y, error = (np.asarray(a, float) for a in (x, y, error))
-    error = np.where(np.isfinite(error), error, 0.0)
-    axis.plot(x, y, color=colour, label=label, **look)
-    axis.fill_between(x, y - error, y + error, color=colour, alpha=0.25, lw=0)
-
-
-def points(axis: Axes, x: Any, mean: Any, error: Any, colour: str, label: str | None = None, **look: Any) -> None:
-    """Means over seeds with bars of one standard error; without a bar where there is a single seed."""
-    x, mean, error = (np.asarray(a, float) for a in (x, mean, error))
-    known = np.isfinite(mean)
-    bar = np.where(np.isfinite(error), error, 0.0)[known]
-    look = {"fmt": "o", "ms": 3.6, "mfc": "white", "capsize": 2.2, "elinewidth": 0.9, "mew": 0.9} | look
-    axis.errorbar(x[known], mean[known], bar, color=colour, label=label, **look)
 
 
 def upright(axis: Axes, where: float, error: float, label: str, dashes: str = "-") -> None:

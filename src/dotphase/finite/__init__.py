@@ -7,10 +7,11 @@ from .landscape import Curvature, Path, lowest_curvatures, nearest_image, relaxe
 from .objective import Objective
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .overlaps import Overlaps, overlaps
+from .runs import Run, Runs, Trajectory
 from .sampling import Grams, Sample, sample
 from .starts import Random, start_weights
 from .test_error import exact_test_error
-from .training import Run, Runs, Trajectory, train
+from .training import train
 
 __all__ = [
     "LBFGS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -11,17 +11,18 @@ import numpy as np
 
 from ..estimate import Estimate, over_seeds
 from ..gaussian import Rule
+from ..progress import Progress, track
+from ..results import Result, numbers
 from ..scenario import Scenario, constant_attention, no_positions
+from .checks import instances
 from .instance import Instance
 from .objective import gram_loss
-from .progress import track
 from .sampling import Grams, Sample, sample
 from .test_error import exact_test_error
-from .training import as_seeds
 
 
-@dataclass(frozen=True, eq=False)
-class LinearFits:
+@dataclass(frozen=True, repr=False, eq=False)
+class LinearFits(Result):
     """The baseline over several seeds: `matrices` W, (seeds, L, L), and per seed the errors they make."""
 
     scenario: Scenario
@@ -29,7 +30,20 @@ class LinearFits:
     matrices: np.ndarray
     test_errors: tuple[float, ...]
     train_losses: tuple[float, ...]
-    seconds: float
+    seconds: float = field(compare=False)
+
+    row = "seed"
+
+    @property
+    def headline(self) -> str:
+        size = f"d = {self.dimension}, {len(self.matrices)} seeds, {self.seconds:.1f} s"
+        return f"linear positional baseline, {size}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"test_error": e, "train_loss": l} for e, l in zip(self.test_errors, self.train_losses, strict=True)]
+
+    def arrays(self) -> dict[str, Any]:
+        return {"matrix": (("seed", "token", "token_"), self.matrices)}
 
     @property
     def test_error(self) -> Estimate:
@@ -44,14 +58,13 @@ class LinearFits:
         return over_seeds(list(self.matrices))
 
     def __str__(self) -> str:
-        size = f"d = {self.dimension}, {len(self.matrices)} seeds, {self.seconds:.1f} s"
-        values = f"  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
-        return f"linear positional baseline, {size}\n{values}"
+        return f"{self.headline}\n  test_error    {self.test_error}\n  train_loss    {self.train_loss}"
 
     def to_dict(self) -> dict[str, Any]:
         names = ("test_error", "train_loss", "matrix")
         return {
             "d": self.dimension,
+            "scenario": numbers(self.scenario),
             "seeds": len(self.matrices),
             **{name: getattr(self, name).to_dict() for name in names},
             "seconds": self.seconds,
@@ -64,19 +77,21 @@ def fit_linear(
     seeds: int | Iterable[int] = 1,
     *,
     rule: Rule | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> LinearFits:
     """Fit f_W(x) = Wx, W ∈ R^{L×L}, on n = αd samples: minimise Σ_μ ‖y^μ − Wx^μ‖²/(2d) + (λ/2)‖W‖².
 
     The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new
     samples, E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
 
-    **Arguments**: as in `train`; `rule` is for the Gaussian average.
+    **Arguments**: `scenario`, `d`, `seeds` and `progress` as in `train`; `rule` is for the Gaussian average.
+
+    **Example**: `fit_linear(paper(omega=0.3), d=1000, seeds=8).test_error`.
     """
-    begin = perf_counter()
+    begin, realised = perf_counter(), instances(scenario, d, seeds)
     fits = []
-    for seed in track(as_seeds(seeds), f"linear baseline, d = {d}", progress):
-        data = sample(scenario, d, seed)
+    for instance in track(realised, f"linear baseline, d = {d}", progress):
+        data = sample(instance)
         matrix = ridge_matrix(data)
         error = linear_test_error(data.instance, matrix, rule)
         fits.append((matrix, float(error.value), _mean_loss(data, matrix)))

@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..progress import Progress, track
+from ..results import Result, per_token
 from ..scenario import Scenario
 from .checkpoint import objective_of
+from .checks import instances, positive, whole
 from .instance import Instance
 from .local_problem import LocalProblem
 from .objective import Objective
 from .optimisers import Descent
 from .overlaps import Overlaps, overlaps
-from .progress import track
+from .runs import Run, Runs
 from .starts import Start, name_of, start_weights
-from .training import Run, Runs, answer, as_seeds
+from .training import answer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class State(NamedTuple):
@@ -43,8 +49,8 @@ class Info(NamedTuple):
     several: float
 
 
-@dataclass(frozen=True, eq=False)
-class Messages:
+@dataclass(frozen=True, repr=False, eq=False)
+class Messages(Result):
     """The trajectory of message passing, each with a first axis over iterations (0 is the start).
 
     - `overlaps`;  `response` V;  `gradient_norm` of the training objective.
@@ -55,6 +61,30 @@ class Messages:
     response: np.ndarray
     gradient_norm: np.ndarray
     several: np.ndarray
+
+    row, curve = "iteration", True
+
+    @property
+    def headline(self) -> str:
+        return f"{len(self.several) - 1} iterations of message passing, gradient norm {self.gradient_norm[-1]:.1e}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        sizes = {name: each.mean(-1) for name, each in self.overlaps.sizes.items()}
+        columns = {"gradient_norm": self.gradient_norm, "several": self.several, **sizes}
+        each = zip(*columns.values(), strict=True)
+        return [{"iteration": k, **dict(zip(columns, entries, strict=True))} for k, entries in enumerate(each)]
+
+    def arrays(self) -> dict[str, Any]:
+        return {
+            **per_token(self.overlaps, lead=("iteration",)),
+            "V": (("iteration", "token", "column", "column_"), self.response),
+        }
+
+    def plot(self) -> Figure:
+        """Gradient norm and overlaps against iterations."""
+        from ..pictures import draw_messages
+
+        return draw_messages(self)
 
 
 class Gamp:
@@ -71,8 +101,7 @@ class Gamp:
     """
 
     def __init__(self, objective: Objective, damping: float = 0.0) -> None:
-        if not 0 <= damping < 1:
-            raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
+        _check_damping(damping)
         self.objective, self.damping = objective, damping
         self.gamma = objective.sample.instance.gamma
         self.local = LocalProblem(objective)
@@ -128,7 +157,7 @@ def gamp(
     searching: int = 60,
     tolerance: float = 1e-7,
     response: np.ndarray | float = 1.0,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Runs:
     """Message passing from a start to a fixed point, for each seed; the answer is like that of `train`.
 
@@ -144,13 +173,22 @@ def gamp(
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
     Each run's `trajectory` is a `Messages`.
+
+    **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
     """
-    begin = perf_counter()
-    runs = []
-    for seed in track(as_seeds(seeds), f"message passing, d = {d}", progress):
-        instance = Instance(scenario, d, seed)
-        runs.append(_one(instance, start, damping, (searching, iterations), tolerance, response))
+    limits = whole("searching", searching, least=0), whole("iterations", iterations)
+    _check_damping(damping)
+    begin, realised = perf_counter(), instances(scenario, d, seeds)
+    runs = [
+        _one(instance, start, damping, limits, positive("tolerance", tolerance), response)
+        for instance in track(realised, f"message passing, d = {d}", progress)
+    ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
+
+
+def _check_damping(damping: float) -> None:
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
 
 
 def _one(instance: Instance, start: Start, damping, iterations: tuple[int, int], tolerance, response) -> Run:

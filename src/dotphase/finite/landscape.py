@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..results import Result
 from .objective import Objective
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-@dataclass(frozen=True, eq=False)
-class Curvature:
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Curvature(Result):
     """The bottom of the Hessian's spectrum at a point.
 
     - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, which bounds its error.
@@ -28,6 +33,18 @@ class Curvature:
     gradient_norm: float
     slack: float
     products: int
+
+    row = "eigenvalue"
+
+    @property
+    def headline(self) -> str:
+        return f"{self.verdict}: lowest eigenvalue {self.eigenvalues[0]:.4g}, gradient norm {self.gradient_norm:.1e}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"value": v, "residual": r} for v, r in zip(self.eigenvalues, self.residuals, strict=True)]
+
+    def arrays(self) -> dict[str, Any]:
+        return {"directions": (("eigenvalue", "dimension", "column"), self.directions)}
 
     @property
     def verdict(self) -> str:
@@ -79,16 +96,17 @@ class _Hessian:
 class counted:
     """A function that counts its calls."""
 
-    def __init__(self, function: Callable) -> None:
-        self.function, self.calls = function, 0
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function: Callable[..., Any] = function
+        self.calls: int = 0
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> Any:
         self.calls += 1
         return self.function(*arguments)
 
 
-@dataclass(frozen=True, eq=False)
-class Path:
+@dataclass(frozen=True, repr=False, eq=False)
+class Path(Result):
     """Weights on the way from one point to another.
 
     - `position`: from 0 to 1, (k,);  `loss`: F/d there, (k,);  `weights`: (k, d, r_s).
@@ -99,6 +117,24 @@ class Path:
     loss: np.ndarray
     weights: np.ndarray
     distance: float
+
+    row, curve = "point", True
+
+    @property
+    def headline(self) -> str:
+        return f"a path of {len(self.position)} points, length {self.distance:.4g}, barrier {self.barrier:.4g}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"position": p, "loss": l} for p, l in zip(self.position, self.loss, strict=True)]
+
+    def arrays(self) -> dict[str, Any]:
+        return {"weights": (("point", "dimension", "column"), self.weights)}
+
+    def plot(self) -> Figure:
+        """The loss along the way."""
+        from ..pictures import draw_path
+
+        return draw_path(self)
 
     @property
     def barrier(self) -> float:

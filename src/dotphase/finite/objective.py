@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..scenario.attention import Form, entries
 from .sampling import Grams, Sample
 
 
-def gram_loss(answer, guess, grams: Grams):
+def gram_loss(answer: Any, guess: Any, grams: Grams) -> Any:
     """‖Tx − Sx̃‖²/(2d) of each sample from scalar products alone (exact at every d):
 
         ½ Tr[T G^{xx} Tᵀ] − Tr[T G^{xx̃} Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ].
@@ -23,7 +23,7 @@ def gram_loss(answer, guess, grams: Grams):
     return own - trace(answer, grams.mixed, guess)
 
 
-def trace(left, gram, right):
+def trace(left: Any, gram: Any, right: Any) -> Any:
     """Tr[A G Bᵀ] per sample. Written out over the tokens, so that every operation runs along the samples."""
     tokens = range(len(left))
     turned = lambda row, k: sum(row[j] * gram[j][k] for j in tokens)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..scenario import Attention, Scenario
 from ..scenario.attention import Form, lifted
+from .checks import check_memory, check_precision
 from .instance import Instance
 
 BLOCK = 2**22  # numbers generated at once: 32 MB in double precision
@@ -79,9 +80,9 @@ def sample(
         sample(paper(alpha=2.0), d=1000, seed=0).tokens.shape   # (2, 2000, 1000)
     """
     instance = scenario if isinstance(scenario, Instance) else Instance(scenario, d or 0, seed)
-    if precision not in ("float32", "float64"):
-        raise ValueError(f"precision: expected float32 or float64, got {precision!r}")
+    check_precision(precision)
     count = instance.sample_count if count is None else count
+    check_memory(instance, count, precision)
     length, dimension = instance.gamma.shape
     seen = _aligned((length, count, dimension), precision)
     fields = np.empty((length, instance.scenario.teacher.rank, count))

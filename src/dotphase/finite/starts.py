@@ -11,6 +11,9 @@ from ..scenario.frozen import thaw
 from .instance import Instance
 
 NAMES = ("semantic", "positional", "random")
+INSTEAD = {
+    "uninformed": 'weights that know nothing are called "random" here; "uninformed" is their start in the theory'
+}
 RANDOM_SCALE = 0.1
 
 
@@ -45,7 +48,7 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
     shape = (instance.dimension, instance.scenario.student.rank)
     if isinstance(start, str):
         if start not in NAMES:
-            raise ValueError(f"start: expected {', '.join(NAMES)} or weights of shape {shape}, got {start!r}")
+            raise ValueError(f"start: {INSTEAD[start]}" if start in INSTEAD else _expected(shape, start))
         if start == "random":
             start = Random()
         else:
@@ -53,12 +56,24 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
             return _spread(instance, directions)
     if isinstance(start, Random):
         return start.scale * instance.random("start").standard_normal(shape)
-    weights = np.array(start, dtype=np.float64)
+    if hasattr(start, "overlaps") or hasattr(start, "theta"):
+        raise ValueError(f"{_expected(shape)}; overlaps do not say which weights have them")
+    try:
+        weights = np.array(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.array(np.nan)
+    if weights.ndim == 0:
+        raise ValueError(_expected(shape, start))
     if weights.shape != shape:
         raise ValueError(f"start: expected weights of shape {shape}, got {weights.shape}")
     if not np.isfinite(weights).all():
         raise ValueError("start: every weight must be finite")
     return weights
+
+
+def _expected(shape: tuple[int, ...], got: object = None) -> str:
+    wanted = f"start: expected {', '.join(NAMES)}, Random(scale) or weights of shape {shape}"
+    return wanted if got is None else f"{wanted}, got {got!r}"
 
 
 def _spread(instance: Instance, directions: np.ndarray) -> np.ndarray:

@@ -54,6 +54,11 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
       points.
 
     **Returns** an `Estimate` whose error is that of the Gaussian average.
+
+    **Example**
+
+        data = sample(paper(alpha=2), d=1000)
+        exact_test_error(data.instance, data.instance.teacher_weights)      # of the teacher's own weights
     """
     import jax
 

@@ -2,145 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..estimate import Estimate, over_seeds
+from ..progress import Progress, track
 from ..scenario import Scenario
 from .checkpoint import objective_of
+from .checks import instances, whole
 from .instance import Instance
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .overlaps import Overlaps, overlaps
-from .progress import track
+from .runs import Run, Runs, Trajectory
 from .starts import Start, name_of, start_weights
 from .test_error import exact_test_error
 
 SINGLE_TOLERANCE = 1e-4
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
-
-
-@dataclass(frozen=True, eq=False)
-class Trajectory:
-    """What was recorded on the way: `step` (k,), `loss` F/d (k,), and `overlaps`, each with a first axis
-    k."""
-
-    step: np.ndarray
-    loss: np.ndarray
-    overlaps: Overlaps
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """One seed's answer. After a divergence there is none: all but `outcome`, `reason` and the counts are
-    None.
-
-    - `test_error`: ε_g, exact for these weights, with the error of its Gaussian average.
-    - `train_loss`: ε_t = F/d at the end.
-    - `overlaps`: with their signs.
-    - `gradient_norm`: ‖∇F‖ ‖Q‖/F.
-    - `teacher_excess`: how much longer than expected this seed's teacher is.
-    """
-
-    seed: int
-    outcome: str
-    reason: str
-    steps: int
-    evaluations: int
-    seconds: float
-    teacher_excess: float
-    weights: np.ndarray | None
-    test_error: Estimate | None
-    train_loss: float | None
-    overlaps: Overlaps | None
-    gradient_norm: float | None
-    trajectory: Any = None
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The answers of several seeds, and their averages.
-
-    `test_error`, `train_loss`, `gradient_norm` are averages over the seeds that gave an answer; so are `q`,
-    `m`, `theta`, the sizes Tr q_l, ‖m_l‖, ‖θ_l‖ averaged over tokens (at rank one q, |m|, |θ|). `per_token`
-    keeps the tokens apart, and each of `runs` its signs.
-    """
-
-    scenario: Scenario
-    dimension: int
-    start: str
-    method: str
-    runs: tuple[Run, ...]
-    seconds: float
-
-    @property
-    def outcomes(self) -> dict[str, int]:
-        return dict(Counter(run.outcome for run in self.runs))
-
-    @property
-    def test_error(self) -> Estimate:
-        return over_seeds(self.values("test_error"))
-
-    @property
-    def train_loss(self) -> Estimate:
-        return over_seeds(self.values("train_loss"))
-
-    @property
-    def gradient_norm(self) -> Estimate:
-        return over_seeds([run.gradient_norm for run in self.runs])
-
-    @property
-    def q(self) -> Estimate:
-        return over_seeds(self.values("q"))
-
-    @property
-    def m(self) -> Estimate:
-        return over_seeds(self.values("m"))
-
-    @property
-    def theta(self) -> Estimate:
-        return over_seeds(self.values("theta"))
-
-    @property
-    def per_token(self) -> dict[str, Estimate]:
-        """q, m, theta as averages of arrays (L,)."""
-        sizes = [None if run.overlaps is None else run.overlaps.sizes for run in self.runs]
-        return {name: over_seeds([size and size[name] for size in sizes]) for name in ("q", "m", "theta")}
-
-    def values(self, name: str) -> list[float | None]:
-        """One observable of every seed: `test_error`, `train_loss`, or the token-averaged size of `q`, `m`,
-        `theta`."""
-        return [None if run.overlaps is None else _value(run, name) for run in self.runs]
-
-    def adjusted(self, name: str) -> Estimate:
-        """The average at a teacher of the expected length: what is left when `teacher_excess` is regressed
-        out."""
-        return over_seeds(self.values(name), control=[run.teacher_excess for run in self.runs])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The averages, the counts of outcomes and the time, as plain data."""
-        names = ("test_error", "train_loss", "m", "theta", "q", "gradient_norm")
-        return {
-            "d": self.dimension,
-            "start": self.start,
-            "method": self.method,
-            "seeds": [run.seed for run in self.runs],
-            **{name: getattr(self, name).to_dict() for name in names},
-            "per_token": {name: mean.to_dict() for name, mean in self.per_token.items()},
-            "outcome": self.outcomes,
-            "reasons": sorted({run.reason for run in self.runs if run.outcome == "diverged"}),
-            "seconds": self.seconds,
-        }
-
-
-def _value(run: Run, name: str) -> float:
-    if name == "test_error":
-        return float(run.test_error.value)  # type: ignore[union-attr]
-    return run.train_loss if name == "train_loss" else float(run.overlaps.sizes[name].mean())  # type: ignore
 
 
 def train(
@@ -152,7 +33,7 @@ def train(
     *,
     precision: str = "float64",
     record: int | None = None,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Runs:
     """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
 
@@ -165,18 +46,19 @@ def train(
     - `seeds`: how many (then 0, 1, …), or which.
     - `precision`: of the data, `"float64"` or `"float32"`.
     - `record`: keep loss and overlaps of every `record`-th step.
-    - `progress`: show a bar.
+    - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
 
     **Example**
 
         train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error
     """
     method = as_optimiser(optimiser, precision)
-    seeds = as_seeds(seeds)
-    begin = perf_counter()
-    runs = []
-    for seed in track(seeds, f"training, d = {d}", progress):
-        runs.append(_train_one(Instance(scenario, d, seed), start, method, precision, record))
+    every = None if record is None else whole("record", record)
+    begin, realised = perf_counter(), instances(scenario, d, seeds, precision)
+    runs = [
+        _train_one(instance, start, method, precision, every)
+        for instance in track(realised, f"training, d = {d}", progress)
+    ]
     return Runs(scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin)
 
 
@@ -232,10 +114,3 @@ def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Opti
         raise ValueError(f"optimiser: expected one of {', '.join(OPTIMISERS)}, got {optimiser!r}")
     method = OPTIMISERS[optimiser]()
     return method if precision == "float64" else replace(method, tolerance=SINGLE_TOLERANCE)
-
-
-def as_seeds(seeds: int | Iterable[int]) -> list[int]:
-    listed = list(range(seeds)) if isinstance(seeds, int | np.integer) else list(seeds)
-    if not listed:
-        raise ValueError(f"seeds: at least one is needed, got {seeds!r}")
-    return listed

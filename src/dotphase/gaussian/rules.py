@@ -60,6 +60,9 @@ class Sobol:
             raise ValueError(f"replicates: at least 4 are needed for an error bar, got {self.replicates}")
         if self.count < 4 * self.replicates:
             raise ValueError(f"count: at least {4 * self.replicates} nodes are needed, got {self.count}")
+        if self.count != 2 ** round(np.log2(self.count)):
+            near = 2 ** round(np.log2(self.count))
+            raise ValueError(f"count: nodes come in powers of two, {self.count} is none; take {near}")
 
     def nodes(self, dimension: int, images: int = 1) -> Nodes:
         """Nodes before symmetrisation: each stands for `images` of the `count` nodes."""

@@ -6,15 +6,18 @@ layer is S[h] x. Teacher and student are both of this kind, and anything of this
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
+from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .frozen import Numbers, freeze, thaw
+from .frozen import Numbers, finite_number, freeze, thaw, whole_number
 
 if TYPE_CHECKING:
     import jax
@@ -61,10 +64,8 @@ class Attention:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ValueError(f"function: expected a callable, got {self.function!r}")
-        if self.rank != int(self.rank) or self.rank < 1:
-            raise ValueError(f"rank: expected a whole number of at least 1, got {self.rank!r}")
         frozen = tuple((name, freeze(name, value)) for name, value in sorted(dict(self.parameters).items()))
-        object.__setattr__(self, "rank", int(self.rank))
+        object.__setattr__(self, "rank", whole_number("rank", self.rank))
         object.__setattr__(self, "parameters", _Frozen(frozen))
         spread = np.eye(self.rank) if self.spread is None else self.spread
         object.__setattr__(self, "spread", freeze("spread", spread, ndim=2))
@@ -84,8 +85,6 @@ class Attention:
         unknown = set(changes) - set(self.parameters)
         if unknown:
             raise ValueError(f"{', '.join(sorted(unknown))}: not a parameter of this attention ({self.kind})")
-        from dataclasses import replace
-
         return replace(self, parameters={**self.parameters, **changes})
 
     def __call__(self, fields: ArrayLike) -> jax.Array:
@@ -95,6 +94,21 @@ class Attention:
         if not self.entrywise:
             return self.function(fields, **self.values)
         return jnp.array(self.function(list(map(list, jnp.asarray(fields))), **self.values))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Picklers that take functions along by value (dask's cloudpickle) are not held up.
+        by_value = sys._getframe(1).f_globals.get("__name__", "").startswith("cloudpickle")
+        if not by_value and not _importable(self.function):
+            inner = getattr(self.function, "semantic", self.function)
+            name = getattr(inner, "__qualname__", inner)
+            raise PicklingError(f"function: {name} cannot be pickled; put it in a module and import it from there")
+        return self.__dict__
+
+    def __copy__(self) -> Attention:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Attention:
+        return self
 
     def __str__(self) -> str:
         inside = [f"{name}={_brief(value)}" for name, value in self.values.items()]
@@ -128,24 +142,51 @@ def lifted(form: Form) -> Callable[..., jax.Array]:
     return over_samples
 
 
+def matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
+    """The attention matrices of many samples, in double precision: (L, rank, N) → (L, L, N)."""
+    import jax
+
+    with jax.enable_x64(True):
+        return np.asarray(_compiled(attention.form)(fields, attention.values))
+
+
+@lru_cache(maxsize=256)
+def _compiled(form: Form) -> Callable[..., Any]:
+    import jax
+
+    return jax.jit(lambda fields, parameters: lifted(form)(fields, **parameters))
+
+
 # ---------------------------------------------------------------------------------------------- built-in attentions
 
 
 def softmax_attention(rank: int = 1, tied: bool = True) -> Attention:
     """Dot-product attention: S[h] = softmax_rows(h hᵀ); untied, S[h] = softmax_rows(h_Q h_Kᵀ) with h = (h_Q | h_K).
 
-    `rank` is the width of the query; an untied attention has twice as many columns.
+    **Arguments**: `rank`, the width of the query; `tied`: an untied attention has twice as many columns.
+
+    **Example**: `paper().vary(student=softmax_attention(2))`.
     """
     return _dot_product("softmax", _softmax_tied if tied else _softmax_untied, rank, tied)
 
 
 def linear_attention(rank: int = 1, tied: bool = True) -> Attention:
-    """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ."""
+    """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ.
+
+    **Arguments**: `rank` and `tied` as in `softmax_attention`.
+
+    **Example**: `paper().vary(student=linear_attention())`.
+    """
     return _dot_product("linear", _linear_tied if tied else _linear_untied, rank, tied)
 
 
 def constant_attention(matrix: ArrayLike, rank: int = 1) -> Attention:
-    """Positional-only attention: S[h] = A, the same whatever the tokens say."""
+    """Positional-only attention: S[h] = A, the same whatever the tokens say.
+
+    **Arguments**: `matrix`, A, (L, L); `rank`, of the fields it does not look at.
+
+    **Example**: `paper().vary(teacher=constant_attention([[0.6, 0.4], [0.4, 0.6]]))`.
+    """
     parameters = {"positional": freeze("positional", matrix, ndim=2)}
     settings = (("rank", rank),)
     return Attention(_constant, rank, parameters, entrywise=True, kind="constant", settings=settings)
@@ -159,10 +200,11 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     - `positional`: A, (L, L).
     - `mixing`: ω ∈ [0, 1], from purely semantic to purely positional.
     - `semantic`: the semantic attention; tied softmax of rank one unless given.
+
+    **Example**: `mixture([[0.6, 0.4], [0.4, 0.6]], mixing=0.3, semantic=softmax_attention(2))`.
     """
     semantic = softmax_attention(1) if semantic is None else semantic
-    if not 0 <= mixing <= 1:
-        raise ValueError(f"mixing: ω must lie in [0, 1], got {mixing!r}")
+    mixing = finite_number("mixing", mixing, most=1)
     clash = {"positional", "mixing"} & set(semantic.parameters)
     if clash:
         raise ValueError(f"semantic: its parameter {clash.pop()!r} would be hidden by the mixture's own")
@@ -172,7 +214,7 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         "mixing": mixing,
     }
     return Attention(
-        _mixture_of(semantic.function, semantic.entrywise),
+        _Mixture(semantic.function, semantic.entrywise),
         semantic.rank,
         parameters,
         spread=semantic.spread,
@@ -198,9 +240,16 @@ class _Frozen(Mapping):
         return len(self.items_)
 
 
+def _importable(function: Callable[..., Any]) -> bool:
+    try:
+        pickle.dumps(function)
+    except (PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
 def _dot_product(kind: str, function: Callable, rank: int, tied: bool) -> Attention:
-    if rank != int(rank) or rank < 1:
-        raise ValueError(f"rank: expected a whole number of at least 1, got {rank!r}")
+    rank = whole_number("rank", rank)
     columns = np.eye(rank) if tied else np.hstack([np.eye(rank), np.eye(rank)])
     settings = (("rank", rank), ("tied", tied))
     return Attention(function, columns.shape[1], spread=columns, entrywise=True, kind=kind, settings=settings)
@@ -249,17 +298,19 @@ def _constant(h, positional):
     return [[positional[i, j] + 0 * h[0][0] for j in range(len(h))] for i in range(len(h))]
 
 
-@lru_cache(maxsize=256)
-def _mixture_of(semantic: Callable, entrywise: bool) -> Callable:
-    # One function object per semantic part, so that equal mixtures are equal and share a compilation.
-    def mix(h, positional, mixing, **parameters):
-        matrix = semantic(h, **parameters)
-        if not entrywise:
+@dataclass(frozen=True)
+class _Mixture:
+    """(1 − ω) semantic[h] + ω A as a value: equal for equal semantic parts, which then share a compilation."""
+
+    semantic: Callable[..., Any]
+    entrywise: bool
+
+    def __call__(self, h: Any, positional: Any, mixing: Any, **parameters: Any) -> Any:
+        matrix = self.semantic(h, **parameters)
+        if not self.entrywise:
             return (1 - mixing) * matrix + mixing * positional
         blend = lambda i, j: (1 - mixing) * matrix[i][j] + mixing * positional[i, j]
         return [[blend(i, j) for j in range(len(h))] for i in range(len(h))]
-
-    return mix
 
 
 def _brief(array: np.ndarray) -> str:

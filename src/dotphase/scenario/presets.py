@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from ..names import under_any_name
 from .attention import mixture, softmax_attention
 from .scenario import Scenario
 from .tokens import isotropic, opposite_positions
@@ -14,6 +15,7 @@ POSITIONAL = {
 }
 
 
+@under_any_name
 def paper(
     alpha: float = 2.0,
     omega: float = 0.3,
@@ -21,6 +23,7 @@ def paper(
     ridge: float = 0.01,
     positional: str | ArrayLike = "standard",
     student_rank: int = 1,
+    **words: float,
 ) -> Scenario:
     """The task of arXiv 2402.03902: two tokens, a rank-one teacher that mixes meaning and position.
 
@@ -34,7 +37,14 @@ def paper(
     - `ridge`: λ.
     - `positional`: A: `"standard"`, `"alternative"`, or a 2×2 matrix.
     - `student_rank`: r_s; the paper's theory has one.
+    - `words`: `sample_ratio`, `mixing`, `token_deviation`, for those who say α, ω, σ so.
+
+    **Example**
+
+        paper(alpha=2, omega=0.3) == paper(sample_ratio=2, mixing=0.3)      # True
     """
+    if words:
+        raise TypeError(f"{', '.join(words)}: not a number of the paper's task")
     if isinstance(positional, str):
         if positional not in POSITIONAL:
             raise ValueError(f"positional: expected one of {', '.join(POSITIONAL)} or a matrix, got {positional!r}")

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .attention import Attention, Form, lifted
-from .frozen import freeze, thaw
+from ..names import ALIASES as ALIASES
+from ..names import spelled_as, word_of
+from .attention import Attention, Form
+from .checks import check_attention
+from .frozen import finite_number, freeze, thaw
 from .law import Law, law_of
 from .tokens import Positions, Tokens
 
-# What the field says, and what the code says.
-ALIASES = {
-    "alpha": "sample_ratio",
-    "lambda": "ridge",
-    "omega": "mixing",
-    "sigma": "token_deviation",
-}
+NUMBERS = ("sample_ratio", "ridge")
+PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights")
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,10 @@ class Scenario:
     - `sample_ratio`: α = n/d.
     - `ridge`: λ.
     - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless given.
+
+    **Example**: `paper(alpha=2, omega=0.3).vary(ridge=0.1)`, or with parts of one's own:
+
+        Scenario(mixture(A, 0.3), softmax_attention(1), isotropic(2, 0.5), opposite_positions(), 2.0, 0.01)
     """
 
     teacher: Attention
@@ -73,15 +75,15 @@ class Scenario:
         ):
             if not isinstance(getattr(self, name), kind):
                 raise ValueError(f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}")
-        object.__setattr__(self, "sample_ratio", _number("sample_ratio", "α", self.sample_ratio, above=True))
-        object.__setattr__(self, "ridge", _number("ridge", "λ", self.ridge, above=False))
+        object.__setattr__(self, "sample_ratio", finite_number("sample_ratio", self.sample_ratio, above=True))
+        object.__setattr__(self, "ridge", finite_number("ridge", self.ridge))
         if self.teacher_weights is not None:
             object.__setattr__(self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2))
         _check_table(self)
         for role in ("teacher", "student"):
-            _check_attention(role, getattr(self, role), self.length)
-        if "mixing" in self.teacher.parameters and not 0 <= float(self.teacher.values["mixing"]) <= 1:
-            raise ValueError(f"mixing: ω must lie in [0, 1], got {float(self.teacher.values['mixing'])!r}")
+            check_attention(role, getattr(self, role), self.length)
+        if "mixing" in self.teacher.parameters:
+            finite_number("mixing", self.teacher.values["mixing"], most=1)
 
     @property
     def length(self) -> int:
@@ -123,31 +125,24 @@ class Scenario:
 
             scenario.vary(sample_ratio=1.5, mixing=0.2)
         """
-        scenario = self
-        for given, value in changes.items():
-            name = ALIASES.get(given, given)
+        scenario, known = (
+            self,
+            (*NUMBERS, *PARTS, *self.teacher.parameters, *self.student.parameters, "token_deviation"),
+        )
+        for name, value in spelled_as(known, changes).items():
             if name == "token_deviation":
-                scenario = replace(scenario, tokens=scenario.tokens.scaled_to(value))
-            elif name in (
-                "sample_ratio",
-                "ridge",
-                "teacher",
-                "student",
-                "tokens",
-                "positions",
-                "teacher_weights",
-            ):
-                scenario = replace(scenario, **{name: value})
+                change: dict[str, Any] = {"tokens": scenario.tokens.scaled_to(value)}
             else:
-                scenario = replace(scenario, **_with_parameter(scenario, name, value))
+                change = {name: value} if name in (*NUMBERS, *PARTS) else _with_parameter(scenario, name, value)
+            scenario = replace(scenario, **change)
         return scenario
 
     def value_of(self, name: str) -> float:
         """The present value of a number that `vary` can change."""
-        name = ALIASES.get(name, name)
+        name = word_of(name)
         if name == "token_deviation":
             return self.tokens.deviation
-        if name in ("sample_ratio", "ridge"):
+        if name in NUMBERS:
             return getattr(self, name)
         for attention in (self.teacher, self.student):
             if name in attention.parameters:
@@ -169,16 +164,6 @@ class Scenario:
         )
 
 
-def _number(name: str, letter: str, value: Any, above: bool) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: {letter} must be a number, got {value!r}") from None
-    if not np.isfinite(number) or number < 0 or (above and number == 0):
-        raise ValueError(f"{name}: {letter} must be {'positive' if above else 'zero or positive'}, got {number:g}")
-    return number
-
-
 def _check_table(scenario: Scenario) -> None:
     gamma, tau, pi = scenario.tokens.gamma, scenario.positions.tau, scenario._pi
     if tau.shape[1] != scenario.length:
@@ -193,33 +178,6 @@ def _check_table(scenario: Scenario) -> None:
         raise ValueError(f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}")
     if (np.linalg.eigvalsh(scenario.law.rho)[:, 0] <= 0).any():
         raise ValueError("teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token")
-
-
-def _check_attention(role: str, attention: Attention, length: int) -> None:
-    positional = attention.values.get("positional")
-    if positional is not None and attention.kind in ("mixture", "constant") and positional.shape != (length, length):
-        raise ValueError(f"{role}: positional matrix A must be {length}×{length}, got shape {positional.shape}")
-    numbers = tuple((name, np.shape(value)) for name, value in attention.values.items())
-    try:
-        shape = _output_shape(attention.form, length, numbers)
-    except Exception as error:
-        reason = str(error).splitlines()[0]
-        fields = (length, attention.rank)
-        raise ValueError(f"{role}: its function fails on fields of shape {fields}: {reason}") from error
-    if shape != (length, length):
-        raise ValueError(f"{role}: its function must return shape {(length, length)}, it returned {shape}")
-
-
-@lru_cache(maxsize=1024)
-def _output_shape(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]], ...]) -> tuple[int, ...]:
-    import jax
-
-    parameters = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in numbers}
-    if form.entrywise:
-        fields = jax.ShapeDtypeStruct((length, form.rank, 1), np.float32)
-        return jax.eval_shape(lifted(form), fields, **parameters).shape[:2]
-    fields = jax.ShapeDtypeStruct((length, form.rank), np.float32)
-    return jax.eval_shape(form.function, fields, **parameters).shape
 
 
 def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Attention]:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .attention import Attention, Form, lifted
+from .attention import Attention, matrices
 from .law import Law
 from .scenario import Scenario
 
@@ -62,25 +62,11 @@ def _invariances(attention: Attention, length: int) -> set[tuple]:
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
     fields = np.random.default_rng(0).normal(size=(length, attention.rank, 2))
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
-    matrices = _matrices(attention, np.concatenate([fields, *images], axis=-1))
-    before, *after = np.split(matrices, len(pairs) + 1, axis=-1)
+    found = matrices(attention, np.concatenate([fields, *images], axis=-1))
+    before, *after = np.split(found, len(pairs) + 1, axis=-1)
     tolerance = 1e-12 * (np.abs(before).max() + 1e-300)
     permuted = {order: before[list(order)][:, list(order)] for order in orders}
     return {p for p, image in zip(pairs, after, strict=True) if np.abs(permuted[p[0]] - image).max() < tolerance}
-
-
-def _matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
-    import jax
-
-    with jax.enable_x64(True):
-        return np.asarray(_compiled(attention.form)(fields, attention.values))
-
-
-@lru_cache(maxsize=256)
-def _compiled(form: Form):
-    import jax
-
-    return jax.jit(lambda fields, parameters: lifted(form)(fields, **parameters))
 
 
 def _combine(law: Law, student: set[tuple], teacher: set[tuple]) -> list[Symmetry]:
@@ -103,7 +89,7 @@ def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
     return bool((np.abs(image - table) <= 1e-12 * (1 + np.abs(table))).all())
 
 
-def apply(g: Symmetry, q, V, m, theta):
+def apply(g: Symmetry, q: Any, V: Any, m: Any, theta: Any) -> tuple[Any, Any, Any, Any]:
     """The image of overlaps (or of their conjugates) under `g`: any arrays shaped (L, r_s, …)."""
     s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
     two = s[:, None] * s[None, :]

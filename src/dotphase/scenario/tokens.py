@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .frozen import freeze, thaw
+from .frozen import finite_number, freeze, thaw, whole_number
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,19 @@ class Tokens:
 
     def scaled_to(self, deviation: float) -> Tokens:
         """The same spectra, scaled so that their root mean eigenvalue σ is `deviation`."""
-        if not deviation > 0:
-            raise ValueError(f"token_deviation: σ must be positive, got {deviation!r}")
+        deviation = finite_number("token_deviation", deviation, above=True)
         return Tokens(self.gamma * (deviation / self.deviation) ** 2, self.share)
 
 
 def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
-    """Σ_l = σ_l² I: one kind of direction. `deviation` is σ, or one σ_l per token."""
-    sigma = np.asarray(deviation, dtype=np.float64)
+    """Σ_l = σ_l² I: one kind of direction.
+
+    **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token.
+
+    **Example**: `isotropic(2, deviation=0.5)`.
+    """
+    length = whole_number("length", length)
+    sigma = thaw(freeze("token_deviation", deviation))
     if sigma.ndim > 1 or (sigma.ndim == 1 and len(sigma) != length):
         raise ValueError(f"token_deviation: expected one σ, or {length} of them, got shape {sigma.shape}")
     if not (sigma > 0).all():
@@ -88,6 +93,8 @@ class Positions:
 
     - `components`: τ, (K, L): τ_l = √d p_l·e along each kind of direction, in the order of `Tokens.eigenvalues`. With
       isotropic tokens (one row there) any number of rows is allowed, in equal shares: then p_l·p_l' = Σ_k τ_kl τ_kl'/K.
+
+    **Example**: `Positions([[1.0, -1.0]])` are the paper's.
     """
 
     components: ArrayLike
@@ -103,18 +110,31 @@ class Positions:
 
 
 def opposite_positions(norm: float = 1.0) -> Positions:
-    """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`."""
+    """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`.
+
+    **Example**: `paper().vary(positions=opposite_positions(2.0))`.
+    """
     return Positions([[norm, -norm]])
 
 
 def no_positions(length: int) -> Positions:
-    """p_l = 0: the student sees the tokens alone."""
+    """p_l = 0: the student sees the tokens alone.
+
+    **Arguments**: `length`, L.
+
+    **Example**: `paper().vary(positions=no_positions(2))`.
+    """
     return Positions(np.zeros((1, length)))
 
 
 def positions_from_gram(gram: ArrayLike) -> Positions:
-    """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens."""
+    """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens.
+
+    **Example**: `positions_from_gram([[1.0, -0.5], [-0.5, 2.0]])`.
+    """
     gram = thaw(freeze("gram", gram, ndim=2))
+    if gram.shape[0] != gram.shape[1] or (np.abs(gram - gram.T) > 1e-10 * np.abs(gram).max()).any():
+        raise ValueError("gram: scalar products p_l·p_l' form a symmetric matrix, (L, L); this one is not")
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     if values.min() < -1e-10 * max(values.max(), 1e-300):
         raise ValueError(f"gram: not positive semi-definite, its least eigenvalue is {values.min():g}")

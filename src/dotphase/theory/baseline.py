@@ -9,7 +9,8 @@ It can only learn positions: where attention does better, it has learned meaning
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,25 +18,34 @@ import numpy as np
 from ..estimate import Estimate
 from ..gaussian import GaussHermite, Rule, Sobol
 from ..precision import in_double
+from ..results import Result
 from ..scenario.attention import lifted
 from ..scenario.scenario import Scenario
 
 ORDERS = {1: 100, 2: 60, 3: 40, 4: 24}  # of Gauss–Hermite, by dimension: the integrand is smooth
 
 
-class Baseline(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class Baseline(Result):
     """`test_error`: ε_lin ± error; `weights`: W, (L, L)."""
 
     test_error: Estimate
     weights: np.ndarray
+
+    @property
+    def headline(self) -> str:
+        return f"linear positional baseline: ε_lin = {self.test_error}"
+
+    def arrays(self) -> dict[str, Any]:
+        return {"weights": (("token", "token_"), self.weights)}
 
 
 @in_double
 def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 
-    **Arguments**: `rule`, of the average over u; Gauss–Hermite in up to four dimensions L r_t unless given, scrambled
-    Sobol' points beyond.
+    **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions L r_t unless given,
+    scrambled Sobol' points beyond.
 
     **Example**: `linear_baseline(paper(omega=0.3)).test_error` is 0.00197138.
     """

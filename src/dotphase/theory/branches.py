@@ -10,6 +10,7 @@ import numpy as np
 
 from ..gaussian import Rule, Sobol
 from ..overlaps import Overlaps
+from ..progress import Progress, counting, track
 from ..scenario.scenario import ALIASES, Scenario
 from ..scenario.symmetry import apply, symmetries
 from .roots import SCANNED, Transition, over_node_sets, scan_points
@@ -28,26 +29,27 @@ def follow(
     values: Iterable[float],
     rule: Rule | None = None,
     rtol: float | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     minimum: Minimum = None,
 ) -> list[Solution]:
     """The branch of a start at each of `values` of a parameter, every solve begun at the last that succeeded.
 
     Where continuation fails the start itself is tried; what fails still is in the list, with its reason.
 
+    **Arguments**: `scenario`, `start`, `minimum`, `rule`, `rtol` as in `solve`; `parameter`, by any name that
+    `Scenario.vary` takes; `values` in the order of the continuation; `progress(done, total)` is called after each.
+
     **Example**
 
         follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2, 1.5, 1, 0.7])
     """
     found: list[Solution] = []
-    last, values = start, list(values)
-    for value in values:
+    last = start
+    for value in track(list(values), f"following the {start if isinstance(start, str) else 'given'} branch", progress):
         solution = _continued(scenario.vary(**{parameter: value}), last, start, rule, rtol, minimum)
         if solution.outcome in USABLE:
             last = solution
         found.append(solution)
-        if progress is not None:
-            progress(len(found), len(values))
     return found
 
 
@@ -70,6 +72,7 @@ def spinodal(
     rule: Sobol | None = None,
     scan: int = SCANNED,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> Transition:
     """Where a branch ends along a parameter: the first end met from the upper side, whether the branch lies above it or
     below (`reason` says which).
@@ -77,15 +80,28 @@ def spinodal(
     The end is located by bisection to a quarter of `precision` on each of several independent node sets; the
     location is their mean, its error their standard error, which may well be larger than `precision`: near
     its end a branch is soft, and sampling errors are amplified.
+
+    **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan` and `minimum` as in `critical`;
+    `start`: the branch.
+
+    **Example**: `spinodal(paper(omega=0.3), "semantic").location`.
     """
     along = ALIASES.get(along, along)
     points = scan_points(between, scan)
-    end = lambda nodes: _end(scenario, start, along, points, nodes, precision / 4, minimum)
-    return over_node_sets("spinodal", along, rule or Sobol(2**14), precision, end)
+    with counting(progress, "spinodal") as tried:
+        end = lambda nodes: _end(scenario, start, along, points, nodes, precision / 4, minimum, tried)
+        return over_node_sets("spinodal", along, rule or Sobol(2**14), precision, end)
 
 
 def _end(
-    scenario: Scenario, start: str, along: str, points: np.ndarray, rule: Sobol, width: float, minimum: Minimum
+    scenario: Scenario,
+    start: str,
+    along: str,
+    points: np.ndarray,
+    rule: Sobol,
+    width: float,
+    minimum: Minimum = None,
+    tried: Callable[[], None] = lambda: None,
 ) -> tuple[float | None, int, str]:
     """The end of a branch on one node set (None if there is none), the evaluations, and on which side it lies."""
     last: Start = start
@@ -96,6 +112,7 @@ def _end(
         nonlocal last, spent
         solution = _continued(scenario.vary(**{along: p}), last, start, rule, None, minimum)
         spent += solution.evaluations
+        tried()
         if solution.outcome == "stalled":
             return None
         there = solution.outcome in USABLE and _present(solution, start)
@@ -138,7 +155,7 @@ def find_fixed_points(
     scenario: Scenario,
     rule: Rule | None = None,
     extra: Iterable[Overlaps] = (),
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
     minimum: Minimum = None,
 ) -> list[Solution]:
     """All fixed points that a search from many starts finds, lowest training loss first, each once.
@@ -146,10 +163,15 @@ def find_fixed_points(
     Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in several
     proportions and with several responses V, and `extra`. Fixed points that differ by a symmetry of the
     scenario or by a rotation of the student's columns are one.
+
+    **Arguments**: `scenario`, `minimum` and `rule` as in `solve`; `extra` overlaps to start from;
+    `progress(done, total)` is called after each.
+
+    **Example**: `[s.mechanism for s in find_fixed_points(paper(alpha=2, omega=0.3))]`.
     """
     starts: list[Start] = [*NAMES, *_mixed(scenario), *extra]
     group, found = symmetries(scenario), []
-    for done, begin in enumerate(starts, start=1):
+    for begin in track(starts, "fixed points", progress):
         try:
             solution = solve(scenario, begin, rule=rule, rtol=None, minimum=minimum)
         except ValueError:
@@ -158,8 +180,6 @@ def find_fixed_points(
             raise
         if solution.outcome != "stalled" and not any(_same(solution, other, group) for other in found):
             found.append(replace(solution, branch=solution.mechanism, outcome="converged", reason=""))
-        if progress is not None:
-            progress(done, len(starts))
     return sorted(found, key=lambda s: float(s.train_loss.value))
 
 

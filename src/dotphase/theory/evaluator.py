@@ -153,8 +153,8 @@ class Evaluator:
     def __call__(self, x: np.ndarray, minima: NodeMinima | None = None) -> Point:
         """The map at x, the given inner minima followed there."""
         minima = minima or self.first_minima(x)
-        evaluate = compiled_evaluate(self.structure)
-        work = lambda block, known: _fetched(evaluate(self.values, x, self.directions, block, known, minima.blur))
+        evaluate, blur = compiled_evaluate(self.structure), minima.blur
+        work = lambda block, known: _fetched(evaluate(self.values, x, self.directions, block, known, blur))
         found = self._over_blocks(f"evaluate {len(self.directions)}", work, minima.blocks)
         followed, *parts = zip(*found, strict=True)
         moments, slopes, unsettled = (np.sum(part, axis=0) for part in parts)

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
+from ..results import Result
 from ..scenario.scenario import Scenario
 from .solution import USABLE, Solution, SolveError
 from .solve import Minimum, Start, solve
@@ -28,8 +29,8 @@ LONGEST = 0.1  # of the parameter in one step
 EDGES = 5  # bisections towards the end of a branch, beyond which a change of sign may hide
 
 
-@dataclass(frozen=True)
-class Transition:
+@dataclass(frozen=True, repr=False, eq=False)
+class Transition(Result):
     """Where something changes along a parameter.
 
     - `location`: the parameter's value there, ± its standard error.
@@ -44,7 +45,12 @@ class Transition:
     reason: str
     evaluations: int
     nodes: int
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def headline(self) -> str:
+        where = "no transition" if self.outcome == "absent" else f"{self.along} = {self.location}"
+        return f"{self.kind}: {where}" + (f" ({self.reason})" if self.reason else "")
 
 
 class Absent(ArithmeticError):
@@ -58,6 +64,7 @@ class Difference:
     - `of`: from the solutions of `starts` to D and how far each replicate's lies from it, (R,).
     - `signs`: what D < 0 and D > 0 mean, in words.
     - `sure`: a change of sign counts only where D is beyond two errors on both sides.
+    - `tried`: called after every p, to show progress.
     """
 
     scenario: Scenario
@@ -67,6 +74,7 @@ class Difference:
     signs: tuple[str, str]
     sure: bool = False
     minimum: Minimum = None
+    tried: Callable[[], None] = lambda: None
     last: dict[str, Start] = field(default_factory=dict)
     missing: dict[str, dict[float, str]] = field(default_factory=dict)
     known: dict[tuple[float, Sobol], tuple[float, np.ndarray]] = field(default_factory=dict)
@@ -76,6 +84,7 @@ class Difference:
         """D(p), not a number where a branch does not exist, and the replicates' deviations from it."""
         if (p, rule) not in self.known:
             self.known[p, rule] = self._solved(p, rule)
+            self.tried()
         return self.known[p, rule]
 
     def _solved(self, p: float, rule: Sobol) -> tuple[float, np.ndarray]:

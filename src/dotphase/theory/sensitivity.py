@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..precision import in_double
+from ..results import Result
 from ..scenario.scenario import ALIASES, Scenario
 from .deviations import solve_off_gauge
 from .linearised import Linearised, linearise
@@ -30,7 +31,8 @@ STEP = 1e-3  # of the central difference, relative: its error is of the order of
 SEEDS = 4  # independent node sets, whose scatter is the error of a derivative
 
 
-class Sensitivity(NamedTuple):
+@dataclass(frozen=True, repr=False, eq=False)
+class Sensitivity(Result):
     """dε_g/dp and dε_t/dp of one parameter p."""
 
     test_error: Estimate
@@ -44,6 +46,7 @@ def sensitivities(
 
     **Arguments**
 
+    - `solution`: the branch at which they are taken.
     - `parameters`: names as `Scenario.vary` takes them.
     - `rule`: nodes; the derivatives are means over four scrambles of it, the errors their standard errors.
 
@@ -82,8 +85,8 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     return along_observables + dx @ point.observable_slope
 
 
-@dataclass(frozen=True)
-class OptimalRidge:
+@dataclass(frozen=True, repr=False, eq=False)
+class OptimalRidge(Result):
     """The ridge of least test error on a branch.
 
     - `ridge`: λ, ± its error over node sets; `solution`: the branch there.
@@ -95,6 +98,13 @@ class OptimalRidge:
     solution: Solution
     outcome: str
 
+    @property
+    def headline(self) -> str:
+        return f"least test error at λ = {self.ridge} ({self.outcome}): {self.solution.headline}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{**row, "ridge": self.ridge, "optimum": self.outcome} for row in self.solution.rows()]
+
 
 def optimal_ridge(
     scenario: Scenario,
@@ -104,6 +114,8 @@ def optimal_ridge(
     minimum: Minimum = None,
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ downhill.
+
+    **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look for λ.
 
     **Example**
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +11,12 @@ import numpy as np
 from ..estimate import Estimate, plain
 from ..gaussian import Rule
 from ..overlaps import Overlaps
+from ..results import Result, brief, numbers, per_token
 from ..scenario.scenario import Scenario
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from .stability import Stability
 
 OUTCOMES = {
@@ -38,8 +41,8 @@ class Scatter(NamedTuple):
     train_loss: np.ndarray
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False, eq=False)
+class Solution(Result):
     """A fixed point of the theory.
 
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`: q̂, V̂, m̂, θ̂.
@@ -73,16 +76,73 @@ class Solution:
     several_minima: float
     higher_minima: float
     blur: float
-    seconds: float
+    seconds: float = field(compare=False)
 
     @property
     def ok(self) -> bool:
         """Whether this is a fixed point of the kind asked for, as precise as asked for."""
         return self.outcome == "converged"
 
+    @property
+    def q(self) -> Estimate:
+        """Tr q_l averaged over tokens; of each token, `overlaps.q`."""
+        return self._size("q")
+
+    @property
+    def m(self) -> Estimate:
+        """‖m_l‖ averaged over tokens: |m| at rank one."""
+        return self._size("m")
+
+    @property
+    def theta(self) -> Estimate:
+        """‖θ_l‖ averaged over tokens: |θ| at rank one."""
+        return self._size("theta")
+
+    def _size(self, name: str) -> Estimate:
+        value, error = getattr(self.overlaps, name), getattr(self.overlap_errors, name)
+        if name == "q":
+            size, spread = (np.trace(part, axis1=1, axis2=2) for part in (value, error))
+        else:
+            size, spread = (np.sqrt((part**2).sum(tuple(range(1, value.ndim)))) for part in (value, error))
+        return Estimate(size.mean(), spread.mean())
+
+    @property
+    def headline(self) -> str:
+        values = f"ε_g = {self.test_error:()}  ε_t = {self.train_loss:()}  |m| = {self.m:()}  |θ| = {self.theta:()}"
+        return f"Solution({self.branch}, {self.outcome})  {values}"
+
+    @property
+    def trust(self) -> str:
+        """How far it can be trusted: its stability where that has been worked out, and the samples that may jump."""
+        known = self.__dict__.get("stability")
+        stable = "stability not asked for yet (.stability)" if known is None else known.verdict
+        higher = f", {self.higher_minima:.2%} not in the lowest" if self.minimum != "lowest" else ""
+        several = f"{self.several_minima:.2%} of samples with several minima{higher}"
+        return f"{self.minimum} minimum · {stable} · {several}, {self.nodes} nodes"
+
     def __str__(self) -> str:
-        reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.branch}: {self.outcome}{reason}; test error {self.test_error}; training loss {self.train_loss}"
+        reason = [f"  {self.reason}"] if self.reason else []
+        return "\n".join([self.headline, *reason, f"  {brief(self.scenario)}", f"  {self.trust}"])
+
+    def rows(self) -> list[dict[str, Any]]:
+        words = ("branch", "minimum", "mechanism", "outcome", "reason", "test_error", "train_loss", "q", "m", "theta")
+        counts = ("several_minima", "higher_minima", "residual", "evaluations", "nodes", "seconds")
+        entries = lambda names: {name: getattr(self, name) for name in names}
+        return [numbers(self.scenario) | entries(words) | entries(counts)]
+
+    def arrays(self) -> dict[str, Any]:
+        return {
+            **per_token(self.overlaps),
+            **per_token(self.overlap_errors, "_error"),
+            **per_token(self.conjugates, "_hat"),
+            **{f"{name}_deviations": (("replicate",), part) for name, part in self.deviations._asdict().items()},
+        }
+
+    def plot(self) -> Figure:
+        """Test error, training loss and overlaps with their errors; `dotphase.plot` draws several in one picture."""
+        from ..pictures import draw_solutions
+
+        return draw_solutions([self])
 
     @cached_property
     def stability(self) -> Stability:
@@ -97,6 +157,7 @@ class Solution:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not finite become null."""
         return {
+            "scenario": numbers(self.scenario),
             "branch": self.branch,
             "minimum": self.minimum,
             "mechanism": self.mechanism,

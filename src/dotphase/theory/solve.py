@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +14,16 @@ from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum, as_minimum
 from ..overlaps import Overlaps
 from ..precision import in_double
+from ..progress import Progress, reporting
 from ..scenario.scenario import Scenario
 from ..threads import in_parallel
 from .approach import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
 from .assemble import SIGNAL, assemble, collapse, relative_error
+from .checks import check_nodes, check_precision, check_scenario
 from .evaluator import Evaluator
 from .fixed_points import Trail
 from .solution import Solution, SolveError
-from .starts import mechanism
+from .starts import check_overlaps, mechanism
 from .starts import start as named_start
 
 MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where one began
@@ -29,6 +33,7 @@ Start = str | Overlaps | Solution
 Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # an iteration that runs away is an outcome
 @in_double
 def solve(
     scenario: Scenario,
@@ -55,7 +60,7 @@ def solve(
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their images, unless given.
     - `rtol`: refine the rule until the standard errors of test error and training loss are below this fraction of
       their values, or `budget` nodes are reached (outcome "imprecise"). None: take the rule as it is.
-    - `tolerance`: on the undamped residual.
+    - `tolerance`: on the undamped residual; `most_evaluations` of the map to reach it.
     - `throw`: raise `SolveError` unless the outcome is "converged" or "imprecise".
 
     **Example**
@@ -68,6 +73,10 @@ def solve(
     """
     began = time.perf_counter()
     rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
+    check_scenario(scenario)
+    check_precision(rtol, tolerance, most_evaluations)
+    if rtol is not None:
+        check_nodes(rule, budget)
     overlaps, branch = _begin(scenario, start)
     task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
     evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
@@ -120,34 +129,31 @@ def solve_many(
     *,
     rules: Sequence[Rule] | None = None,
     workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    **options,
+    progress: Progress = None,
+    **options: Any,
 ) -> list[Solution]:
-    """Solve many scenarios, each from its start (one for all, or a list), with its rule if `rules` is given; other
-    options as in `solve`.
+    """Solve many scenarios, each from its start, with its rule if `rules` is given.
+
+    **Arguments**: `scenarios`; `starts`, one for all or one for each; `options` as in `solve`.
 
     Scenarios of one structure (tokens, ranks, attention functions) share one compilation, whatever their numbers. They
     are worked on by `workers` threads, by default one per core; `progress(done, total)` is called after each.
+
+    **Example**: `solve_many([paper(alpha=1), paper(alpha=2)], "positional", rtol=1e-2)`.
     """
     scenarios = list(scenarios)
-    each = list(starts) if isinstance(starts, list) else [starts] * len(scenarios)
+    each = [starts] * len(scenarios) if isinstance(starts, Start) else list(starts)
     given = [options.pop("rule", None)] * len(scenarios) if rules is None else list(rules)
     for name, listed in (("starts", each), ("rules", given)):
         if len(listed) != len(scenarios):
             raise ValueError(f"{name}: {len(listed)} for {len(scenarios)} scenarios")
-    done: list[Solution] = []
-
-    def keep(solution: Solution) -> None:
-        done.append(solution)
-        if progress is not None:
-            progress(len(done), len(scenarios))
-
-    jobs = list(zip(scenarios, each, given, strict=True))
+    jobs, done = list(zip(scenarios, each, given, strict=True)), []
     work = lambda job: solve(job[0], job[1], rule=job[2], **options)
-    for job in jobs[:1]:  # alone, since it compiles what the others share
-        keep(work(job))
-    for solution in in_parallel(work, jobs[1:], workers):
-        keep(solution)
+    # The first one alone, since it compiles what the others share.
+    with reporting(progress, "solving", len(jobs)) as report:
+        for solution in chain(map(work, jobs[:1]), in_parallel(work, jobs[1:], workers)):
+            done.append(solution)
+            report(len(done))
     return done
 
 
@@ -162,6 +168,7 @@ def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
         return named_start(scenario, start), start
     if isinstance(start, Solution):
         return start.overlaps, start.branch
+    check_overlaps(start)
     length, (r_s, r_t) = scenario.length, scenario.ranks
     shapes = Overlaps((length, r_s, r_s), (length, r_s, r_s), (length, r_s), (length, r_s, r_t))
     for name, part, shape in zip(Overlaps._fields, start, shapes, strict=True):

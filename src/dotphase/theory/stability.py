@@ -27,6 +27,7 @@ import numpy as np
 from ..estimate import Estimate
 from ..gaussian import Rule
 from ..overlaps import Overlaps, coordinate_layout
+from ..results import Result
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .spectra import Spectra, spectra
@@ -54,8 +55,8 @@ class Eigenvalue(NamedTuple):
         return f"{self.growth}{turning}"
 
 
-@dataclass(frozen=True)
-class Stability:
+@dataclass(frozen=True, repr=False, eq=False)
+class Stability(Result):
     """How stable a solution is.
 
     - `replicon`: the spectral radius, regular part; `several_minima`: the share of samples whose prox may
@@ -87,10 +88,21 @@ class Stability:
         telling = lambda part: self.leading[part] if self.leading[part].value.real > 1 else self.eigenvalues[part]
         return {LETTERS.get(part, part): telling(part) for part in self.leading}
 
+    row = "direction"
+
+    @property
+    def headline(self) -> str:
+        several = f"{self.several_minima:.2%} of samples with several minima"
+        return f"{self.verdict}; replicon {self.replicon} (regular part; {several})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The replicon, and for each direction Re μ of the leading eigenvalue."""
+        growths = {"replicon": self.replicon} | {part: at.growth for part, at in self.leading.items()}
+        return [{"direction": name, "growth": growth} for name, growth in growths.items()]
+
     def __str__(self) -> str:
         along = ", ".join(f"{name} {at}" for name, at in self.shown.items())
-        several = f"{self.several_minima:.2%} of samples with several minima"
-        return f"{self.verdict}; replicon {self.replicon} (regular part; {several}); eigenvalues along {along}"
+        return f"{self.headline}; eigenvalues along {along}"
 
     @property
     def replica_symmetric(self) -> bool:
@@ -123,6 +135,8 @@ class Stability:
 
 def stability(solution: Solution, rule: Rule | None = None) -> Stability:
     """The replicon and the eigenvalues of a solution, on its own nodes unless others are given.
+
+    **Arguments**: `solution`, a fixed point; `rule`, other nodes.
 
     **Example**
 

@@ -13,6 +13,7 @@ from ..overlaps.coordinates import SMALLEST
 from ..scenario.scenario import Scenario
 
 NAMES = ("semantic", "positional", "uninformed")
+INSTEAD = {"random": 'random weights are called "uninformed" in the theory; "random" is a start of training'}
 NOISE = 0.1  # variance of the noise, in units of the signal's
 ALONG_POSITIONS = 0.3  # size of positional weights: fields of this order
 
@@ -20,6 +21,8 @@ ALONG_POSITIONS = 0.3  # size of positional weights: fields of this order
 def start(scenario: Scenario, name: str) -> Overlaps:
     """The overlaps of a named start."""
     make = {"semantic": _semantic, "positional": _positional, "uninformed": _uninformed}
+    if name in INSTEAD:
+        raise ValueError(f"start: {INSTEAD[name]}")
     if name not in make:
         raise ValueError(f"start: expected one of {', '.join(NAMES)}, or overlaps; got {name!r}")
     q, m, theta = make[name](scenario)
@@ -28,6 +31,14 @@ def start(scenario: Scenario, name: str) -> Overlaps:
     curvature = scenario.ridge + 0.1 * scenario.sample_ratio * law.mean_gamma
     V = (law.mean_gamma / curvature)[:, None, None] * np.eye(scenario.student.rank)
     return Overlaps(q, V, m, theta)
+
+
+def check_overlaps(start: object) -> None:
+    """Refuse what is neither a name nor overlaps."""
+    if not all(hasattr(start, part) for part in ("q", "V", "m", "theta")):
+        given = "weights" if np.ndim(start) else type(start).__name__  # type: ignore[arg-type]
+        wanted = f"expected one of {', '.join(NAMES)}, `Overlaps(q, V, m, theta)` or a solution"
+        raise ValueError(f"start: {wanted}, got {given}; `dotphase.train` starts from weights")
 
 
 def mechanism(overlaps: Overlaps, rho: np.ndarray, errors: Overlaps | None = None) -> str:

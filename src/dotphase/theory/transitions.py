@@ -15,16 +15,20 @@ root gets its error.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
+from ..progress import Progress, counting, track
+from ..results import Result
 from ..scenario.scenario import ALIASES, Scenario
 from .baseline import linear_baseline
 from .branches import spinodal
+from .checks import check_nodes, check_scenario
 from .linearised import linearise
 from .roots import (
     SCANNED,
@@ -42,13 +46,17 @@ from .spectra import spectra
 from .stability import LETTERS, PARTS, named_eigenvalues
 from .starts import NAMES
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
 ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
 OTHER = {"semantic": "m", "positional": "theta", "uninformed": "theta"}  # which small signal may grow on a branch
 
 
-@dataclass(frozen=True)
-class Phase:
+@dataclass(frozen=True, repr=False, eq=False)
+class Phase(Result):
     """The branch of lowest training loss.
 
     - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a solve
@@ -61,6 +69,26 @@ class Phase:
     margin: Estimate
     solutions: tuple[Solution, ...]
 
+    row = "branch"
+
+    @property
+    def headline(self) -> str:
+        if not np.isfinite(self.margin.value):
+            return f"{self.winner} ({'a solve stalled' if self.winner == 'unknown' else 'the only branch'})"
+        return f"{self.winner}, by {self.margin} of training loss"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for solution in self.solutions for row in solution.rows()]
+
+    def __str__(self) -> str:
+        return "\n".join([self.headline, *(f"  {solution.headline}" for solution in self.solutions)])
+
+    def plot(self) -> Figure:
+        """The branches beside each other."""
+        from ..pictures import draw_solutions
+
+        return draw_solutions(self.solutions)
+
 
 def phase(
     scenario: Scenario,
@@ -69,6 +97,9 @@ def phase(
     minimum: Minimum = None,
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
+
+    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15 unless given);
+    `minimum` as in `solve`.
 
     **Example**
 
@@ -159,12 +190,13 @@ def critical(
     branch: str = "semantic",
     direction: str | None = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
     **Arguments**
 
-    - `kind`: one of `KINDS`, as above.
+    - `scenario`: what is learned;  `kind`: one of `KINDS`, as above.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a rule.
     - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
@@ -176,6 +208,7 @@ def critical(
     - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones' eigenvalues and replicon
       do not count the samples that change basin.
     - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch, θ on the others.
+    - `progress`: True for a bar, or a function called with the number of values tried so far and None.
 
     **Example**
 
@@ -186,23 +219,34 @@ def critical(
     """
     along = ALIASES.get(along, along)
     direction = _checked(scenario, kind, along, between, precision, branch, direction)
+    rule = rule or first_nodes(kind, budget)
+    check_nodes(rule, budget)
     if kind == "spinodal":
-        return spinodal(scenario, branch, along, between, precision, rule or Sobol(min(ROUGH, budget)), scan, minimum)
+        return spinodal(scenario, branch, along, between, precision, rule, scan, minimum, progress)
     began, points = time.perf_counter(), scan_points(between, scan)
-    make = lambda: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum)
+    new = lambda tried: replace(_difference(scenario, kind, along, branch, direction), minimum=minimum, tried=tried)
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
-        root = lambda nodes: _on_one_set(make(), points, nodes, precision)
-        return over_node_sets(kind, along, rule or Sobol(min(ROUGH, budget)), precision, root)
-    rule, difference = rule or Sobol(2**13), make()
+        with counting(progress, f"{kind} transition") as tried:
+            root = lambda nodes: _on_one_set(new(tried), points, nodes, precision)
+            return over_node_sets(kind, along, rule, precision, root)
     end = lambda location, outcome, reason, nodes: Transition(
         kind, along, location, outcome, reason, difference.evaluations, nodes.count, time.perf_counter() - began
     )
     try:
-        p = coarse_root(difference, points, rule, precision)
-        location, nodes, reason = refined_root(difference, p, rule, precision, budget)
+        with counting(progress, f"{kind} transition") as tried:
+            difference = new(tried)
+            p = coarse_root(difference, points, rule, precision)
+            location, nodes, reason = refined_root(difference, p, rule, precision, budget)
     except Absent as error:
         return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
     return end(location, "imprecise" if reason else "located", reason, nodes)
+
+
+def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
+    """The nodes with which the search for a transition begins."""
+    if budget < 64:
+        raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
+    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, 2 ** int(np.log2(budget))), seed=seed)
 
 
 def _on_one_set(
@@ -216,13 +260,19 @@ def _on_one_set(
 
 def _checked(scenario: Scenario, kind: str, along: str, between, precision, branch: str, direction: str | None) -> str:
     """The direction of an instability; complains about what cannot be."""
+    check_scenario(scenario)
     scenario.value_of(along)
     if kind not in KINDS:
-        raise ValueError(f"kind: expected one of {', '.join(KINDS)}, got {kind!r}")
+        raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
         raise ValueError(
             f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
         )
+    for end in between:
+        try:
+            scenario.vary(**{along: end})
+        except ValueError as error:
+            raise ValueError(f"between: {error}") from None
     if branch not in NAMES:
         raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
     direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
@@ -236,15 +286,15 @@ def critical_line(
     kind: str,
     values: Iterable[float],
     across: str = "mixing",
-    progress: Callable[[int, int], None] | None = None,
-    **options,
+    progress: Progress = None,
+    **options: Any,
 ) -> list[Transition]:
-    """A transition traced over values of another parameter: α_c(ω) unless told otherwise; options as in
-    `critical`.
+    """A transition traced over values of another parameter: α_c(ω) unless told otherwise.
+
+    **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter `across`;
+    `progress(done, total)` is called after each.
+
+    **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
-    values, found = list(values), []
-    for value in values:
-        found.append(critical(scenario.vary(**{across: value}), kind, **options))
-        if progress is not None:
-            progress(len(found), len(values))
-    return found
+    points = track(list(values), f"{kind} transitions", progress)
+    return [critical(scenario.vary(**{across: value}), kind, **options) for value in points]

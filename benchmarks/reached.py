@@ -1,0 +1,254 @@
+"""Lowest and reached minima against training: the tables of the documentation, each point kept as soon as it is there.
+
+    python -m benchmarks.reached table           both theories, and training extrapolated in 1/d
+    python -m benchmarks.reached coverage        are the error bars of default solves right?
+    python -m benchmarks.reached transitions     α_c and α_l of both theories
+    python -m benchmarks.reached crossing        where trained losses cross, seed by seed
+    python -m benchmarks.reached cost            a reached solve against one of the lowest minima, in one run
+
+Results are read from and written to docs/results/reached.json; what is there is not computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "reached.json"
+SEEDS = {250: 64, 500: 48, 1000: 24, 2000: 12}  # of training, by d
+NODES, NODE_SETS = 2**16, 3
+OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
+
+
+def gaussian_kernel(h, width):
+    """Attention that decays with the distance of fields."""
+    import jax.numpy as jnp
+
+    squared = ((h[:, None] - h[None]) ** 2).sum(-1)
+    weights = jnp.exp(-squared / (2 * width**2))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def points() -> dict[str, tuple[Any, str]]:
+    """Scenarios and starts, by name."""
+    import dotphase as dp
+
+    A3 = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+    three = lambda alpha: dp.Scenario(
+        dp.mixture(A3, 0.3),
+        dp.softmax_attention(1),
+        dp.isotropic(3, 0.5),
+        dp.Positions([[1.0, 0.0, -1.0]]),
+        alpha,
+        0.01,
+    )
+    kinds = dp.paper(1.0, 0.3).vary(
+        tokens=dp.Tokens([[0.1, 0.1], [0.4, 0.4]], [0.5, 0.5]), positions=dp.Positions([[1.0, -1.0], [1.0, -1.0]])
+    )
+    linear = dp.paper(1.0, 0.3).vary(
+        teacher=dp.mixture([[0.6, 0.4], [0.4, 0.6]], 0.3, dp.linear_attention(1)),
+        student=dp.linear_attention(1),
+        ridge=0.02,
+    )
+    untied = dp.paper(2.0, 0.3).vary(student=dp.softmax_attention(1, tied=False))
+    kernel = dp.paper(2.0, 0.3).vary(student=dp.Attention(gaussian_kernel, 1, {"width": 0.8}))
+    return {
+        "paper, positional, α = 2": (dp.paper(2.0, 0.3), "positional"),
+        "paper, positional, α = 1.25": (dp.paper(1.25, 0.3), "positional"),
+        "paper, semantic, α = 1": (dp.paper(1.0, 0.3), "semantic"),
+        "paper, semantic, α = 0.75": (dp.paper(0.75, 0.3), "semantic"),
+        "paper, semantic, α = 0.5": (dp.paper(0.5, 0.3), "semantic"),
+        "three tokens, semantic, α = 1": (three(1.0), "semantic"),
+        "three tokens, positional, α = 2": (three(2.0), "positional"),
+        "rank two, semantic, α = 1": (dp.paper(1.0, 0.3, student_rank=2), "semantic"),
+        "untied, semantic, α = 2": (untied, "semantic"),
+        "two kinds of direction, semantic, α = 1": (kinds, "semantic"),
+        "linear, semantic, α = 1": (linear, "semantic"),
+        "Gaussian kernel, positional, α = 2": (kernel, "positional"),
+        "Gaussian kernel, semantic, α = 2": (kernel, "semantic"),
+    }
+
+
+def table(results: dict) -> None:
+    for name, (scenario, start) in points().items():
+        row = results.setdefault("table", {}).setdefault(name, {})
+        for minimum in ("lowest", "reached"):
+            if minimum not in row:
+                row[minimum] = _theory(scenario, start, minimum)
+                _keep(results)
+        for d, seeds in SEEDS.items():
+            if str(d) not in row.setdefault("training", {}):
+                row["training"][str(d)] = _trained(scenario, d, start, seeds)
+                _keep(results)
+        row["limit"] = {key: _limit(row["training"], key) for key in OBSERVABLES}
+        _keep(results)
+        _show(name, row)
+
+
+def _theory(scenario, start: str, minimum: str) -> dict:
+    import dotphase
+    from dotphase.comparison.compare import theory_value
+
+    rules = [dotphase.Sobol(NODES, seed=seed) for seed in range(NODE_SETS)]
+    found = [dotphase.solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for rule in rules]
+    answer: dict[str, Any] = {"outcome": found[0].outcome, "reason": found[0].reason}
+    answer |= {"several_minima": found[0].several_minima, "higher_minima": found[0].higher_minima}
+    usable = [solution for solution in found if solution.outcome in ("converged", "imprecise")]
+    for key in OBSERVABLES if usable else ():
+        each = [theory_value(solution, key) for solution in usable]
+        # Errors of independent node sets, each with its own.
+        error = float(np.sqrt(sum(e.error**2 for e in each)) / len(each))
+        answer[key] = [float(np.mean([e.value for e in each])), error]
+    return answer
+
+
+def _trained(scenario, d: int, start: str, seeds: int) -> dict:
+    import dotphase
+
+    runs = dotphase.train(scenario, d, start, seeds=seeds)
+    adjusted = {key: runs.adjusted(key) for key in OBSERVABLES}
+    return {key: [mean.value, mean.error] for key, mean in adjusted.items()} | {"outcome": runs.outcomes}
+
+
+def _limit(training: dict, key: str) -> list[float]:
+    """The value at 1/d = 0 of a straight line through the sizes, weighed by their errors."""
+    sizes = sorted(map(int, training))
+    values, errors = np.array([training[str(d)][key] for d in sizes]).T
+    design = np.stack([np.ones(len(sizes)), [1 / d for d in sizes]], axis=1) / errors[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    line = covariance @ design.T @ (values / errors)
+    return [float(line[0]), float(np.sqrt(covariance[0, 0]))]
+
+
+def _show(name: str, row: dict) -> None:
+    print(name, flush=True)
+    for key in OBSERVABLES:
+        value, error = row["limit"][key]
+        cells = [f"training {value:.6f} ± {error:.6f}"]
+        for minimum in ("lowest", "reached"):
+            theory = row[minimum].get(key)
+            if theory is None:
+                cells.append(f"{minimum}: {row[minimum]['outcome']}")
+            elif theory[0] != 0:
+                z = (value - theory[0]) / np.hypot(error, theory[1])
+                cells.append(f"{minimum} {theory[0]:.6f} ± {theory[1]:.6f} (z {z:+.1f})")
+        print(f"  {key:<11}{'   '.join(cells)}", flush=True)
+
+
+def coverage(results: dict) -> None:
+    import dotphase
+
+    kept = results.setdefault("coverage", {})
+    for start, alpha, omega in (("semantic", 1.25, 0.3), ("semantic", 1.2, 0.2), ("positional", 2.0, 0.3)):
+        for minimum in ("lowest", "reached"):
+            name = f"{minimum}, {start}, α = {alpha:g}, ω = {omega:g}"
+            if name in kept:
+                continue
+            scenario = dotphase.paper(alpha, omega)
+            solved = lambda rule, rtol: dotphase.solve(scenario, start, rule=rule, rtol=rtol, minimum=minimum)  # noqa: B023
+            truth = [solved(dotphase.Sobol(2**17, seed=1000 + k), None) for k in range(8)]
+            found = [solved(dotphase.Sobol(2**13, seed=k), 5e-3) for k in range(24)]
+            kept[name] = {}
+            for key in ("test_error", "train_loss"):
+                exact = [float(getattr(s, key)) for s in truth]
+                spread = np.std(exact, ddof=1) / np.sqrt(len(exact))
+                truth_here = dotphase.Estimate(np.mean(exact), spread)
+                z = np.array([getattr(solution, key).deviation(truth_here) for solution in found])
+                kept[name][key] = {"rms_z": float(np.sqrt((z**2).mean())), "beyond_two": int((np.abs(z) > 2).sum())}
+            _keep(results)
+            print(name, kept[name], flush=True)
+
+
+def transitions(results: dict) -> None:
+    import dotphase
+
+    kept = results.setdefault("transitions", {})
+    for omega in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45):
+        for kind in ("train-loss", "linear"):
+            for minimum in ("lowest", "reached"):
+                name = f"{kind}, {minimum}, ω = {omega:g}"
+                if name in kept:
+                    continue
+                rules = [dotphase.Sobol(2**13, seed=100 * seed) for seed in range(3)]
+                options = {"minimum": minimum, "precision": 4e-3, "budget": 2**16}
+                found = [dotphase.critical(dotphase.paper(omega=omega), kind, rule=rule, **options) for rule in rules]
+                places = [t.location for t in found if np.isfinite(t.location.value)]
+                value = [float(np.mean([p.value for p in places])), _together(places)] if places else None
+                kept[name] = {"location": value, "outcomes": [t.outcome for t in found], "reason": found[0].reason}
+                _keep(results)
+                print(name, kept[name], flush=True)
+
+
+def _together(places) -> float:
+    """The error of a mean over independent node sets: from their own errors, or their scatter, whichever is larger."""
+    own = np.sqrt(sum(p.error**2 for p in places)) / len(places)
+    scatter = np.std([p.value for p in places], ddof=1) / np.sqrt(len(places)) if len(places) > 2 else 0.0
+    return float(max(own, scatter))
+
+
+def crossing(results: dict) -> None:
+    """Where the losses trained from both starts cross, from differences seed by seed at a few α around."""
+    import dotphase
+
+    kept = results.setdefault("crossing", {})
+    for d, omegas in ((1000, (0.1, 0.2, 0.3, 0.4)), (2000, (0.3,))):
+        for omega in omegas:
+            name = f"d = {d}, ω = {omega:g}"
+            if name in kept:
+                continue
+            near = results["transitions"][f"train-loss, reached, ω = {omega:g}"]["location"][0]
+            alphas, rows = [near * f for f in (0.94, 1.0, 1.06)], []
+            for alpha in alphas:
+                losses = [
+                    dotphase.train(dotphase.paper(alpha, omega), d, start, seeds=24).values("train_loss")
+                    for start in ("semantic", "positional")
+                ]
+                rows.append(np.subtract(*losses))
+            each = np.array(rows)  # (α, seed)
+            slope, intercept = np.polyfit(alphas, each.mean(1), 1)
+            per_seed = alphas[1] - each.mean(0) / slope
+            kept[name] = {"location": float(-intercept / slope), "error": float(per_seed.std(ddof=1) / np.sqrt(24))}
+            _keep(results)
+            print(name, kept[name], flush=True)
+
+
+def cost(results: dict) -> None:
+    import dotphase
+
+    for start, alpha in (("semantic", 2.0), ("positional", 2.0), ("semantic", 1.0)):
+        seconds: dict[str, list[float]] = {"lowest": [], "reached": []}
+        for seed in range(12):
+            for minimum, taken in seconds.items():
+                began = time.process_time()
+                dotphase.solve(
+                    dotphase.paper(alpha, 0.3), start, rule=dotphase.Sobol(2**13, seed=seed), rtol=None, minimum=minimum
+                )
+                taken.append(time.process_time() - began)
+        lowest, reached = (float(np.median(taken[2:])) for taken in seconds.values())
+        row = {"lowest": lowest, "reached": reached, "ratio": reached / lowest}
+        results.setdefault("cost", {})[f"{start}, α = {alpha:g}"] = row
+        print(start, alpha, row, flush=True)
+    _keep(results)
+
+
+def _keep(results: dict) -> None:
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    fresh = RESULTS.with_suffix(".new")
+    fresh.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    fresh.replace(RESULTS)
+
+
+def main(chosen: list[str]) -> None:
+    tasks = {"table": table, "coverage": coverage, "transitions": transitions, "crossing": crossing, "cost": cost}
+    for name in chosen or tasks:
+        results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+        tasks[name](results)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

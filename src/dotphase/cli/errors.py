@@ -1,0 +1,127 @@
+"""One way to refuse, to stop and to be cut off, for every command.
+
+Exit codes: 0 answered · 1 some points of a sweep, or figures, failed · 2 bad input, one line · 3 no answer: a solve
+stalled, or every run diverged · 130 interrupted · 141 whoever read the output has left.
+"""
+
+from __future__ import annotations
+
+import _thread
+import codecs
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from . import INTERRUPTED
+
+NO_ANSWER, CUT_OFF = 3, 141
+
+try:  # typer brings its own click, or uses the one that is installed: it depends on its version
+    from typer._click import exceptions
+except ImportError:
+    from click import exceptions  # type: ignore[no-redef]
+
+ClickException: Any = exceptions.ClickException
+NoArgsIsHelpError: Any = getattr(exceptions, "NoArgsIsHelpError", ())  # older ones print the help and exit
+
+
+class Commands(TyperGroup):
+    """A group of commands whose errors are one line, `error: …`."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with one_line_errors():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with one_line_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Bad input is one line on the error stream and exit code 2; an interruption is one line and code 130."""
+    try:
+        yield
+    except NoArgsIsHelpError:
+        raise
+    except BrokenPipeError:
+        _leave_quietly()
+    except ClickException as error:
+        _refuse(error.format_message())
+    except ModuleNotFoundError as error:
+        _refuse(_missing(error))
+    except MemoryError as error:
+        _refuse(f"not enough memory: {error}")
+    except (ValueError, OSError) as error:
+        _refuse(str(error))
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _refuse(message: str) -> None:
+    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    raise typer.Exit(2) from None
+
+
+def _leave_quietly() -> None:
+    # Python would flush what is left into the closed pipe, and complain.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise typer.Exit(CUT_OFF) from None
+
+
+EXTRAS = {
+    "pyarrow": "parquet",
+    "dask": "cluster",
+    "distributed": "cluster",
+    "dask_jobqueue": "cluster",
+}
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """A module that an extra brings is one `pip install` away; any other is a bug."""
+    module = (error.name or "").partition(".")[0]
+    if module not in EXTRAS:
+        raise error
+    return f"{module} is not installed: pip install 'dotphase[{EXTRAS[module]}]'"
+
+
+SPELLED = {"α": "alpha", "λ": "lambda", "ω": "omega", "σ": "sigma", "ε": "eps", "θ": "theta", "ρ": "rho", "μ": "mu"}
+SPELLED |= {"±": "+/-", "→": "->", "…": "...", "·": ".", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "²": "^2"}
+
+
+def spell_out() -> None:
+    """Where the terminal, or the file, has no Greek letters, spell them."""
+    codecs.register_error("spelled", _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # a stream that somebody put there
+            stream.reconfigure(errors="spelled")  # type: ignore[union-attr]
+
+
+def _spelled(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    letters = error.object[error.start : error.end]
+    return "".join(SPELLED.get(letter, "?") for letter in letters), error.end
+
+
+def keep_interruptions() -> None:
+    """Raise a Ctrl-C again that fell into a callback of the garbage collector, where Python ignores what is raised:
+    JAX has one, and it runs often while a function is compiled."""
+    before = sys.unraisablehook
+
+    def again(lost: Any) -> None:
+        if lost.exc_type is not KeyboardInterrupt:
+            before(lost)
+            return
+        timer = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again

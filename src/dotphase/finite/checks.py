@@ -1,0 +1,70 @@
+"""What experiments are asked for, checked before anything is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..scenario import Scenario
+from .instance import Instance
+
+UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def instances(scenario: Scenario, d: int, seeds: int | Iterable[int], precision: str = "float64") -> list[Instance]:
+    """One realisation per seed, provided that the data of one of them fit into memory."""
+    check_precision(precision)
+    found = [Instance(scenario, d, seed) for seed in as_seeds(seeds)]
+    check_memory(found[0], found[0].sample_count, precision)
+    return found
+
+
+def as_seeds(seeds: int | Iterable[int]) -> list[int]:
+    """How many (then 0, 1, …), or which."""
+    listed = list(range(seeds)) if isinstance(seeds, int | np.integer) else list(seeds)
+    if not listed:
+        raise ValueError(f"seeds: at least one is needed, got {seeds!r}")
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"seeds: the same seed is the same run, so each may be given once; got {listed}")
+    return listed
+
+
+def check_precision(precision: str) -> None:
+    if precision not in ("float32", "float64"):
+        raise ValueError(f"precision: expected float32 or float64, got {precision!r}")
+
+
+def check_memory(instance: Instance, count: int, precision: str) -> None:
+    """Refuse data of `count` samples that take more memory than there is."""
+    import psutil
+
+    length, d = instance.scenario.length, instance.dimension
+    needed, free = length * count * d * np.dtype(precision).itemsize, psutil.virtual_memory().available
+    if needed > free:
+        data = f"{count} samples of {length} tokens in {d} dimensions"
+        remedy = (
+            'precision="float32" takes half of it' if 2 * free > needed and precision == "float64" else "lower d or α"
+        )
+        raise ValueError(f"d: {data} take {size(needed)} of memory, {size(free)} are free; {remedy}")
+
+
+def size(count: float) -> str:
+    """A number of bytes in words: 3.2 PB."""
+    power = 0 if count < 1 else min(int(np.log10(count)) // 3, len(UNITS) - 1)
+    return f"{count / 1000.0**power:.3g} {UNITS[power]}"
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """A finite number above zero."""
+    if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
+        raise ValueError(f"{name}: expected a positive number, got {value!r}")
+    return float(value)

@@ -1,0 +1,70 @@
+"""What a scenario refuses before anything is computed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .attention import Attention, Form, lifted, matrices
+
+TRIED = 8  # random fields on which a user's function is tried
+
+
+def check_attention(role: str, attention: Attention, length: int) -> None:
+    """Refuse an attention that does not give finite real matrices, (L, L), for fields of `length` tokens."""
+    positional = attention.values.get("positional")
+    if positional is not None and attention.kind in ("mixture", "constant") and positional.shape != (length, length):
+        raise ValueError(f"{role}: positional matrix A must be {length}×{length}, got shape {positional.shape}")
+    numbers = tuple((name, np.shape(value)) for name, value in attention.values.items())
+    complaint = _of_form(attention.form, length, numbers)
+    if not complaint and attention.kind == "custom":
+        complaint = _of_values(attention, length)
+    if complaint:
+        raise ValueError(f"{role}: its function {complaint}")
+
+
+@lru_cache(maxsize=1024)
+def _of_form(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]], ...]) -> str:
+    """What is wrong with shape and type of the matrices, whatever the numbers are."""
+    import jax
+
+    parameters = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in numbers}
+    over = (length, form.rank, 1) if form.entrywise else (length, form.rank)
+    function = lifted(form) if form.entrywise else form.function
+    try:
+        matrix = jax.eval_shape(function, jax.ShapeDtypeStruct(over, np.float32), **parameters)
+    except Exception as error:
+        return f"fails on fields of shape {over[:2]}: {str(error).splitlines()[0]}"
+    if not isinstance(matrix, jax.ShapeDtypeStruct):
+        return f"must return one array of shape {(length, length)}, it returned a {type(matrix).__name__}"
+    if matrix.shape[:2] != (length, length) or (not form.entrywise and len(matrix.shape) != 2):
+        return f"must return shape {(length, length)}, it returned {matrix.shape}"
+    if not jax.numpy.issubdtype(matrix.dtype, np.floating):
+        return f"must return real floating-point numbers, it returned {matrix.dtype}"
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _of_values(attention: Attention, length: int) -> str:
+    """What is wrong with the matrices at random fields."""
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED))
+    if not np.isfinite(matrices(attention, fields)).all():
+        return "returns NaN or infinity at fields of order one"
+    return _of_indices(attention, fields[..., 0])
+
+
+def _of_indices(attention: Attention, fields: np.ndarray) -> str:
+    """JAX takes an index beyond the end for the last one, without a word: what is said here."""
+    import jax
+    from jax.experimental import checkify
+
+    if attention.entrywise:
+        return ""  # nested lists complain themselves
+    checked = checkify.checkify(attention.function, errors=checkify.index_checks)
+    with jax.enable_x64(True):
+        error, _ = checked(jax.numpy.asarray(fields), **attention.values)
+    said = error.get()
+    return (
+        f"looks beyond its fields, which have shape {fields.shape}: {said.splitlines()[0].rstrip('. ')}" if said else ""
+    )

@@ -1,0 +1,211 @@
+"""The tables of a scenario file as pydantic models: what may stand in them, within which bounds, and what they build.
+
+Whoever takes a scenario from outside (a file, a study, a web page) validates with them. Numbers go by the names of the
+paper or by those of the code, as everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from ..names import spelled_as, word_of
+from . import attention as build
+from .attention import Attention
+from .presets import paper
+from .scenario import Scenario
+from .tokens import Positions, Tokens, isotropic, no_positions
+
+T = TypeVar("T", bound=BaseModel)
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Positive = Annotated[Number, Field(gt=0)]
+NotNegative = Annotated[Number, Field(ge=0)]
+Share = Annotated[Number, Field(ge=0, le=1)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Flag = Annotated[bool, Field(strict=True)]
+Row = Annotated[list[Number], Field(min_length=1)]
+Matrix = Annotated[list[Row], Field(min_length=1)]
+
+
+class Table(BaseModel):
+    """A table of a file: nothing unknown in it, numbers under either name."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names(cls, given: Any) -> Any:
+        return spelled_as(cls.model_fields, given) if isinstance(given, dict) else given
+
+
+class DotProduct(Table):
+    """`softmax_attention` and `linear_attention`."""
+
+    kind: Literal["softmax", "linear"]
+    rank: Count = 1
+    tied: Flag = True
+
+    def build(self) -> Attention:
+        """The attention described."""
+        make = {"softmax": build.softmax_attention, "linear": build.linear_attention}[self.kind]
+        return make(self.rank, self.tied)
+
+
+class Constant(Table):
+    """`constant_attention`."""
+
+    kind: Literal["constant"]
+    positional: Matrix
+    rank: Count = 1
+
+    def build(self) -> Attention:
+        """The attention described."""
+        return build.constant_attention(self.positional, self.rank)
+
+
+class Mixture(Table):
+    """`mixture`; its semantic part is softmax of rank one unless given."""
+
+    kind: Literal["mixture"]
+    positional: Matrix
+    mixing: Share
+    semantic: AnyAttention | None = None
+
+    def build(self) -> Attention:
+        """The attention described."""
+        return build.mixture(self.positional, self.mixing, self.semantic and self.semantic.build())
+
+
+AnyAttention = Annotated[DotProduct | Constant | Mixture, Field(discriminator="kind")]
+Mixture.model_rebuild()
+KINDS = ("softmax", "linear", "constant", "mixture")
+
+
+class TokenTable(Table):
+    """`Tokens` by their eigenvalues, or `isotropic` by length and deviation."""
+
+    eigenvalues: Matrix | None = None
+    weights: Row | None = None
+    length: Count | None = None
+    deviation: Positive | Annotated[list[Positive], Field(min_length=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        spelled = {word_of(name).removeprefix("token_"): value for name, value in given.items()}
+        if len(spelled) < len(given):
+            raise ValueError("deviation, sigma: two names of one number; give one of them")
+        return spelled
+
+    @model_validator(mode="after")
+    def _one_way(self) -> TokenTable:
+        by_spectrum, by_length = (self.eigenvalues, self.weights), (self.length, self.deviation)
+        if (self.eigenvalues is None) == (self.length is None) or (any(by_spectrum) and any(by_length)):
+            raise ValueError("give `eigenvalues` (and `weights`), or `length` and `deviation` if isotropic")
+        return self
+
+    def build(self) -> Tokens:
+        """The tokens described."""
+        if self.length is None:
+            return Tokens(self.eigenvalues or [], self.weights)
+        return isotropic(self.length, self.deviation or 1.0)
+
+
+def _as_rows(given: Any) -> Any:
+    """A single row may stand for a matrix of one row."""
+    single = isinstance(given, list) and not any(isinstance(entry, list) for entry in given)
+    return [given] if single else given
+
+
+class PositionTable(Table):
+    """`Positions` by their components."""
+
+    components: Annotated[Matrix, BeforeValidator(_as_rows)]
+
+
+class ScenarioTable(Table):
+    """All of a scenario made of built-in parts."""
+
+    sample_ratio: Positive
+    ridge: NotNegative
+    teacher_weights: Matrix | None = None
+    teacher: AnyAttention
+    student: AnyAttention
+    tokens: TokenTable
+    positions: PositionTable | None = None
+
+    def build(self) -> Scenario:
+        """The scenario described."""
+        tokens = self.tokens.build()
+        return Scenario(
+            teacher=self.teacher.build(),
+            student=self.student.build(),
+            tokens=tokens,
+            positions=Positions(self.positions.components) if self.positions else no_positions(tokens.gamma.shape[1]),
+            sample_ratio=self.sample_ratio,
+            ridge=self.ridge,
+            teacher_weights=self.teacher_weights,
+        )
+
+
+class PaperTable(Table):
+    """The paper's task, `paper`."""
+
+    alpha: Positive = 2.0
+    omega: Share = 0.3
+    sigma: Positive = 0.5
+    ridge: NotNegative = 0.01
+    positional: Literal["standard", "alternative"] | Matrix = "standard"
+    student_rank: Count = 1
+
+    def build(self) -> Scenario:
+        """The scenario described."""
+        return paper(**dict(self))
+
+
+def validated(table: type[T], given: Any) -> T:
+    """`table.model_validate(given)`; what is wrong in one line that names the field."""
+    try:
+        return table.model_validate(given)
+    except ValidationError as error:
+        raise ValueError(complaint(table, error)) from None
+
+
+def complaint(table: type[BaseModel], error: ValidationError) -> str:
+    """What pydantic complains about, place by place, in one line."""
+    places: dict[str, list[str]] = {}
+    for entry in error.errors():
+        place, message = _place(entry), _message(table, entry)
+        if message not in places.setdefault(place, []):
+            places[place].append(message)
+    each = ((place, " or ".join(messages)) for place, messages in places.items())
+    return "; ".join(f"{place}: {message}" if place else message for place, message in each)
+
+
+_TABLES = {"softmax": DotProduct, "linear": DotProduct, "constant": Constant, "mixture": Mixture}
+_TABLES |= {"tokens": TokenTable, "positions": PositionTable}
+
+
+def _place(entry: Any) -> str:
+    # Which member of a union was tried is no help to anyone: a kind, or pydantic's name of a type.
+    path = [str(part) for part in entry["loc"]]
+    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in _TABLES)]
+    return ".".join(path + ["kind"] * entry["type"].startswith("union_tag"))
+
+
+def _message(table: type[BaseModel], entry: Any) -> str:
+    kind, given = entry["type"], repr(entry["input"])
+    if kind == "missing":
+        return "missing"
+    if kind == "extra_forbidden":
+        owner = next((_TABLES[part] for part in reversed(entry["loc"][:-1]) if part in _TABLES), table)
+        return f"unknown; expected one of {', '.join(owner.model_fields)}"
+    if kind.startswith("union_tag"):
+        return f"expected one of {', '.join(KINDS)}"
+    if kind.startswith("model_"):
+        return f"expected a table, got {given}"
+    message = entry["msg"].removeprefix("Value error, ").replace("Input should", "should")
+    return message if kind == "value_error" or len(given) > 40 else f"{message}, got {given}"

@@ -1,0 +1,94 @@
+"""Single samples of a solution: their fields, and the minima of their inner problems, lowest and reached."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+from ..inner import Problem, Reached, energy, energy_and_gradient
+from ..overlaps.symmetric import stabiliser
+from ..precision import in_double
+from ..scenario.scenario import Structure
+from ..scenario.symmetry import symmetries
+from .approach import coordinates_of
+from .evaluator import evaluator_of
+from .solution import Solution
+from .state_evolution import fields, signal
+
+APART = 1e-3  # two minima closer than this, in units of the fields, are one
+
+
+class Samples(NamedTuple):
+    """Some nodes of a solution as samples, on the last axis.
+
+    - `w`: fields, `start`: their signal part E[w | u], `lowest`, `reached`: minima, (L, r_s, N);  `u`: (L, r_t, N).
+    - `response`: V, (L, r_s, r_s);  `problem`: their inner problems.
+    """
+
+    structure: Structure
+    w: np.ndarray
+    u: np.ndarray
+    start: np.ndarray
+    lowest: np.ndarray
+    reached: np.ndarray
+    response: np.ndarray
+    problem: Problem
+
+    @property
+    def higher(self) -> np.ndarray:
+        """Which of them training leaves in another minimum than the lowest, (N,)."""
+        return np.abs(self.reached - self.lowest).max((0, 1)) > APART
+
+    def only(self, chosen: np.ndarray) -> Samples:
+        """Some of them."""
+        pick = lambda array: array[..., chosen]
+        problem = self.problem._replace(target=pick(self.problem.target), centre=pick(self.problem.centre))
+        fields_ = (pick(array) for array in (self.w, self.u, self.start, self.lowest, self.reached))
+        return Samples(self.structure, *fields_, self.response, problem)
+
+    @in_double
+    def energy(self, z: np.ndarray) -> np.ndarray:
+        """E(z) of one sample at many places z, (L, r_s, M)."""
+        wide = lambda array: np.broadcast_to(array, (*array.shape[:-1], z.shape[-1]))
+        problem = self.problem._replace(target=wide(self.problem.target), centre=wide(self.problem.centre))
+        return np.asarray(energy(self.structure.student, problem, z))
+
+    @in_double
+    def path(self, step: float = 0.05, steps: int = 400) -> np.ndarray:
+        """The flow ż = −V ∇E of every sample from its signal, (steps + 1, L, r_s, N)."""
+        move = jax.jit(lambda z: self._moved(z, step))
+        places = [self.start]
+        for _ in range(steps):
+            places.append(np.asarray(move(places[-1])))
+        return np.array(places)
+
+    def _moved(self, z, step: float):
+        _, gradient = energy_and_gradient(self.structure.student, self.problem, z)
+        return z - step * (self.response[..., None] * gradient[:, None]).sum(2)
+
+
+@in_double
+def samples(solution: Solution) -> Samples:
+    """The nodes of a solution as samples, with both minima of each."""
+    scenario = solution.scenario
+    group = symmetries(scenario)
+    evaluator = evaluator_of(scenario, solution.rule, group, stabiliser(group, solution.overlaps), Reached())
+    structure, values = evaluator.structure, evaluator.values
+    x = np.asarray(coordinates_of(solution.overlaps, scenario.law.rho))
+    at = [fields(structure, values, x, block) for block in evaluator.ensemble.blocks]
+    starts, responses = zip(*(signal(structure, values, x, each.u) for each in at), strict=True)
+    count = at[0].u.shape[-1]
+    minima = (
+        _joined([block.z[..., :count] for block in found.blocks])
+        for found in (evaluator.lowest(x), evaluator.search(x))
+    )
+    target, w = _joined([each.problem.target for each in at]), _joined([each.problem.centre for each in at])
+    problem = at[0].problem._replace(target=target, centre=w)
+    u, start = _joined([each.u for each in at]), _joined(starts)
+    return Samples(structure, w, u, start, *minima, np.asarray(responses[0]), problem)
+
+
+def _joined(parts) -> np.ndarray:
+    return np.concatenate([np.asarray(part) for part in parts], axis=-1)

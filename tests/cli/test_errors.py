@@ -1,0 +1,153 @@
+"""How commands refuse, stop and are cut off: one line and an exit code, before anything is computed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import dotphase
+from dotphase.cli.app import app
+from dotphase.cli.options import print_table
+from dotphase.theory import solve, solve_many
+from dotphase.theory.transitions import critical
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("solve", "--rtol", -1), "rtol: must be positive"),
+        (("solve", "--rtol", "nan"), "rtol: must be positive"),
+        (("solve", "--minimum", "highest"), "minimum: expected one of lowest, reached"),
+        (("solve", "--alpha", "many"), "'--alpha' / '--sample-ratio'"),
+        (("solve", "--seed", -1), "--seed"),
+        (("solve", "--beta", 1), "No such option: --beta"),
+        (("dance",), "No such command 'dance'"),
+        (("--dance",), "No such option: --dance"),
+        (("transition",), "Missing argument"),
+        (("transition", "magic"), "transition: expected one of train-loss"),
+        (("transition", "train-loss", "--between", "-1:5"), "between: sample_ratio: α must be positive"),
+        (("transition", "train-loss", "--between", "5:1"), "expected low < high"),
+        (("transition", "train-loss", "--budget", 100), "budget: 100 nodes do not allow the first rule"),
+        (("transition", "spinodal", "--budget", 10), "budget: at least 64 nodes"),
+        (("gamp", "--iterations", 0), "iterations"),
+        (("branches", "--alphas", "1,two"), "--alphas: expected numbers"),
+        (("phase-diagram", "--out", "somewhere", "--nodes", 1000), "--nodes: nodes come in powers of two"),
+        (("phase-diagram", "--out", "somewhere", "--alphas", "0.1:inf:3"), "--alphas: expected first < last"),
+        (("phase-diagram", "--out", "file/below"), "--out: cannot write to file/below"),
+        (("compare", "--picture", "file/below/a.png"), "--picture: cannot write to file/below"),
+        (("counting", "train", "--out", "file/below/run"), "--out: cannot write to file/below"),
+        (("reproduce", "--out", "file/below"), "--out: cannot write to file/below"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_two(words, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("not a folder")
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("error: ")
+    assert says in result.stderr
+    assert os.listdir(tmp_path) == ["file"]  # nothing was begun
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: solve(None), "scenario: expected a Scenario"),
+        (lambda: solve(dotphase.paper(), rtol=-1), "rtol: must be positive"),
+        (lambda: solve(dotphase.paper(), tolerance=0), "tolerance: must be positive"),
+        (lambda: solve(dotphase.paper(), most_evaluations=0), "most_evaluations: at least one"),
+        (lambda: solve(dotphase.paper(), budget=100), "budget: 100 nodes do not allow the first rule"),
+        (lambda: solve_many([dotphase.paper()], ("semantic", "positional")), "starts: 2 for 1 scenarios"),
+        (lambda: critical(None), "scenario: expected a Scenario"),
+        (lambda: critical(dotphase.paper(), between=(-1, 5)), "between: sample_ratio"),
+        (lambda: critical(dotphase.paper(), along="mixing", between=(0.1, 2)), "between: mixing"),
+        (lambda: dotphase.Sobol(1000), "count: nodes come in powers of two, 1000 is none; take 1024"),
+    ],
+)
+def test_the_theory_refuses_before_it_computes(call, says):
+    with pytest.raises(ValueError, match=says) as refused:
+        call()
+    assert "\n" not in str(refused.value)
+
+
+def test_starts_may_be_any_sequence():
+    found = solve_many([dotphase.paper()] * 2, ("semantic", "positional"), rtol=0.1)
+    assert [solution.branch for solution in found] == ["semantic", "positional"]
+
+
+def test_no_answer_is_code_three_without_warnings():
+    result = run("solve", "--alpha", "1e12", "--branch", "semantic", "--rtol", "0.1", "--json")
+    assert json.loads(result.stdout)["outcome"] == "stalled"
+    assert result.exit_code == 3
+
+
+def test_options_go_by_the_names_of_the_paper_and_of_the_code():
+    letters = run("baseline", "--omega", "0.2", "--sigma", "0.6", "--lambda", "0.1", "--alpha", "1", "--json")
+    words = ("--mixing", "0.2", "--token-deviation", "0.6", "--ridge", "0.1", "--sample-ratio", "1")
+    assert run("baseline", *words, "--json").stdout == letters.stdout
+    assert json.loads(letters.stdout)["test_error"]["value"] > 0
+
+
+def test_branches_answer_in_json():
+    answer = json.loads(run("branches", "--alphas", "2", "--rtol", "0.1", "--seed", "3", "--json").stdout)
+    (point,) = answer["points"]
+    assert (point["alpha"], point["winner"]) == (2.0, "semantic")
+    assert point["margin"]["value"] > 2 * point["margin"]["error"]
+    assert point["positional"]["branch"] == "positional"
+
+
+def test_no_table_loses_a_digit(capsys, monkeypatch):
+    rows = [["", *"abcdef"], ["row", *[f"0.{'123456789' * 2} ± 0.1" for _ in range(6)]]]
+    print_table(rows)
+    assert capsys.readouterr().out.count("0.123456789123456789 ± 0.1") == 6
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    print_table(rows)
+    shown = capsys.readouterr().out
+    assert shown.count("0.123456789123456789 ± 0.1") == 6
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def process(*words, **options):
+    words = [sys.executable, "-m", "dotphase", *words]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_a_reader_that_leaves_is_no_error():
+    with process("solve", "--help") as begun:
+        begun.stdout.close()
+        assert begun.stderr.read() == b""
+        assert begun.wait() == 141
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
+def test_any_encoding_will_do(encoding):
+    locale = {"PYTHONIOENCODING": encoding, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    out, err = process("baseline", env=os.environ | locale).communicate()
+    assert b"0.00197138" in out, err
+    assert (b"eps_lin" in out) == (encoding == "cp1252")  # ASCII is taken for a locale that was not set
+    out, err = process("solve", "--alpha", "-1", env=os.environ | locale).communicate()
+    assert err.startswith(b"error: sample_ratio")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.5, 4.0])
+def test_an_interruption_is_one_line_and_code_130(seconds, tmp_path):
+    begun = process("solve", env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)})
+    time.sleep(seconds)  # while it imports, and while it compiles
+    begun.send_signal(signal.SIGINT)
+    out, err = begun.communicate(timeout=120)
+    assert begun.returncode == 130, err
+    assert out == b""
+    assert err in (b"", b"interrupted\n")  # before there is a command there is nothing to say

@@ -1,0 +1,159 @@
+"""One contract for every public result type: how it prints, compares, is pickled, tabulated and kept in a file."""
+
+import inspect
+import json
+import pickle
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import dotphase
+from dotphase.comparison import Comparison, Entry, Trajectories
+from dotphase.counting import CountingTask, Experiment, Recipe, Recovery
+from dotphase.counting import train as train_counting
+from dotphase.counting.summary import summarise
+from dotphase.estimate import Estimate
+from dotphase.finite import Objective, lowest_curvatures, start_weights, straight_path
+from dotphase.gaussian import Sobol
+from dotphase.results import Result
+from dotphase.theory.roots import Transition
+from dotphase.theory.sensitivity import OptimalRidge, Sensitivity
+from dotphase.theory.transitions import phase_of
+
+ROOMS = ("theory", "theory.curves", "theory.transitions", "theory.roots", "theory.sensitivity", "theory.stability")
+ROOMS += ("finite", "comparison", "counting", "counting.summary")
+RULE = Sobol(2**9)
+SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.softmax_attention(1))
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return dotphase.solve(SCENARIO, "semantic", rule=RULE, rtol=None)
+
+
+def of_theory(solution):
+    other = replace(solution, branch="positional", train_loss=solution.train_loss + 1)
+    yield solution
+    yield solution.stability
+    yield phase_of([solution, other])
+    yield dotphase.branches(SCENARIO, [1.9, 2.0], starts=["semantic"], rule=RULE, rtol=None)
+    yield dotphase.linear_baseline(SCENARIO)
+    yield Transition("linear", "sample_ratio", Estimate(np.nan, np.inf), "absent", "no change of sign", 12, 512, 0.5)
+    yield OptimalRidge(Estimate(0.01, 0.002), solution, "interior")
+    yield Sensitivity(Estimate(-0.1, 0.01), Estimate(0.2, 0.01))
+
+
+def of_experiments(solution):
+    runs = dotphase.train(SCENARIO, 40, seeds=2, record=10)
+    diverged = dotphase.train(SCENARIO, 40, optimiser=dotphase.GradientDescent(rate=1e4), seeds=2)
+    passed = dotphase.gamp(SCENARIO, 40, seeds=1, iterations=5)
+    yield from (runs, diverged, runs.runs[0], diverged.runs[0], runs.runs[0].trajectory, passed.runs[0].trajectory)
+    yield dotphase.fit_linear(SCENARIO, 40, seeds=2)
+    objective = Objective(dotphase.sample(SCENARIO, 40))
+    one, other = (start_weights(objective.sample.instance, name) for name in ("semantic", "positional"))
+    yield straight_path(objective, one, other, 5)
+    yield lowest_curvatures(objective, one)
+    entries = [Entry("semantic", name, getattr(solution, name), passed.q, runs.q) for name in ("q", "m", "theta")]
+    by_start = ({"semantic": each} for each in (solution, passed, runs))
+    yield entries[0]
+    yield Comparison(SCENARIO, 40, tuple(entries), *by_start)
+    yield Trajectories(40, ("q_1", "q_2"), np.ones((3, 2)), np.arange(12.0).reshape(2, 3, 2))
+
+
+def of_counting():
+    task = CountingTask(length=4, letters=12, samples=400)
+    run = train_counting(Experiment(task=task, recipe=Recipe(batch=32, epochs=1), seeds=(0, 1)))
+    summary = summarise(run)
+    yield from (run, summary, summary.seeds[0], summary.scores)
+    yield Recovery(0, 0.9, 0.8, 0.9, 30.0, 0.1, 0.2, 0.01, 0.5, summary.scores, summary.scores)
+
+
+@pytest.fixture(scope="module")
+def everything(solution):
+    return [*of_theory(solution), *of_experiments(solution), *of_counting()]
+
+
+def test_no_result_type_is_forgotten(everything):
+    public = {
+        found
+        for room in ROOMS
+        for name, found in vars(import_module(f"dotphase.{room}")).items()
+        if inspect.isclass(found) and issubclass(found, Result) and found is not Result and not name.startswith("_")
+    }
+    assert public == {type(result) for result in everything}
+
+
+def test_a_representation_is_a_few_lines(everything):
+    for result in everything:
+        assert 0 < len(repr(result)) < 2000, type(result)
+        assert repr(result).count("\n") < 15
+        assert str(result).startswith(repr(result)[:40])
+
+
+def test_html_has_a_table_and_curves_a_picture(everything):
+    for result in everything:
+        html = result._repr_html_()
+        assert html.count("<tr>") >= 1
+        assert html.count("<tr>") == html.count("</tr>")
+        assert ("data:image/png" in html) == type(result).curve
+
+
+def test_a_result_survives_pickle_and_equals_its_copy_only(everything):
+    for result in everything:
+        copy = pickle.loads(pickle.dumps(result))
+        assert copy == result
+        assert not copy != result  # noqa: SIM202 (the operator is meant)
+        assert result != 0
+
+
+def test_a_result_survives_a_file_without_pickle(everything, tmp_path):
+    for number, result in enumerate(everything):
+        path = tmp_path / str(number)
+        result.save(path)
+        assert type(result).load(path) == result, type(result)
+        assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_plain_data_is_json(everything):
+    for result in everything:
+        assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
+
+
+def test_tables_have_every_row_and_both_parts_of_an_estimate(everything):
+    for result in everything:
+        frame, rows = result.to_pandas(), result.rows()
+        assert len(frame) == len(rows)
+        for name, value in rows[0].items():
+            assert name in frame
+            assert (f"{name}_error" in frame) == any(isinstance(row.get(name), Estimate) for row in rows)
+            if isinstance(value, Estimate):
+                np.testing.assert_array_equal(frame[name].iloc[0], value.value)
+
+
+def test_datasets_have_named_axes(everything):
+    for result in everything:
+        dataset = result.to_xarray()
+        assert len(dataset.variables) > 0
+        for name, (axes, array) in result.arrays().items():
+            assert dataset[name].dims == axes
+            np.testing.assert_array_equal(dataset[name].values, array)
+        assert dataset.attrs["description"] == result.headline
+        assert not any(str(name).startswith("dim_") for name in dataset.dims)
+
+
+def test_what_differs_is_not_equal_and_time_does_not_count(solution):
+    assert replace(solution, seconds=solution.seconds + 1) == solution
+    assert replace(solution, residual=0.5) != solution
+    moved = solution.overlaps._replace(q=solution.overlaps.q + 1e-12)
+    assert replace(solution, overlaps=moved) != solution
+    assert replace(solution, scenario=SCENARIO.vary(alpha=2.1)) != solution
+
+
+def test_a_solution_says_how_far_it_can_be_trusted(solution):
+    fresh = replace(solution)
+    assert "stability not asked for" in str(fresh)
+    assert "several minima" in str(solution)
+    verdict = solution.stability.verdict
+    assert verdict in str(solution)
