@@ -1,10 +1,12 @@
 """Sweeps: two workers against one, what a unit costs beyond its work, and whether memory stays flat.
 
-python -m benchmarks.sweeps [throughput] [overhead] [memory]
+python -m benchmarks.sweeps [throughput] [overhead] [memory] [scale] [sync]
 """
 
 from __future__ import annotations
 
+import resource
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -12,12 +14,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from dotphase.sweeps import Kind, Variable, run_sweep
-from dotphase.sweeps.journal import Journal
+from dotphase.sweeps import Kind, Variable, open_sweep, run_sweep
+from dotphase.sweeps.engine.log import Log
+from dotphase.sweeps.engine.status import status
+from dotphase.sweeps.engine.store import Store
 
 VARIABLES = 20  # as many as a theory has
 UNITS = 2000
 MANY = 10_000
+SIZES = (200, 2_000, 20_000)
 
 
 class Nothing(Kind):
@@ -33,7 +38,13 @@ class Nothing(Kind):
 
 
 def run(chosen: Sequence[str] = ()) -> None:
-    for name, measure in {"throughput": throughput, "overhead": overhead, "memory": memory}.items():
+    for name, measure in {
+        "throughput": throughput,
+        "overhead": overhead,
+        "memory": memory,
+        "scale": scale,
+        "sync": sync,
+    }.items():
         if not chosen or name in chosen:
             print(measure(), flush=True)
 
@@ -59,8 +70,9 @@ def throughput() -> str:
 def _timed(study: dict[str, Any], path: Path, workers: int) -> tuple[float, float]:
     """Seconds in all, and units per second from the moment every worker has finished its first."""
     began = perf_counter()
-    run_sweep(study, path, workers=workers)
-    times = [entry.time for entry in Journal(path / ".sweep" / "journal").entries()][workers - 1 : 1 - workers or None]
+    run_sweep(study, path, workers=workers, trust_code=True)
+    records = [record for record in Store(path).unit_records() if "numbers" in record]
+    times = [record["time"] for record in records][workers - 1 : 1 - workers or None]
     return perf_counter() - began, (len(times) - 1) / (times[-1] - times[0])
 
 
@@ -71,9 +83,9 @@ def overhead() -> str:
         _, rate = _in_folder(lambda path, workers=workers: _timed(_nothing(UNITS), path, workers))
         told.append(f"{1e3 / rate:.2f} ms with {workers} worker{'s' * (workers > 1)}")
     path = Path(tempfile.mkdtemp()) / "run.zarr"
-    run_sweep(_nothing(UNITS), path)
+    run_sweep(_nothing(UNITS), path, trust_code=True)
     began = perf_counter()
-    run_sweep(_nothing(UNITS), path)
+    run_sweep(_nothing(UNITS), path, trust_code=True)
     again = (perf_counter() - began) / UNITS
     checked = f"checked again when resumed: {1e3 * again:.2f} ms"
     return f"overhead per unit of {VARIABLES} variables: {', '.join(told)} (promised 5); {checked}"
@@ -87,8 +99,46 @@ def memory() -> str:
         if done in (1000, MANY):
             seen[done] = _resident()
 
-    _in_folder(lambda path: run_sweep(_nothing(MANY), path, progress=look))
+    _in_folder(lambda path: run_sweep(_nothing(MANY), path, progress=look, trust_code=True))
     return f"resident memory: {seen[1000]:.1f} MB after 1000 units, {seen[MANY]:.1f} MB after {MANY}"
+
+
+def scale() -> str:
+    """A process of its own for each size: what a sweep of points that cost nothing costs."""
+    head = "points   seconds   peak MB   files   MB on disk   status s   resume s   load s"
+    rows = []
+    for points in SIZES:
+        command = [sys.executable, "-c", f"from benchmarks.sweeps import measure; measure({points})"]
+        rows.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip())
+    return "\n".join([head, *rows])
+
+
+def measure(points: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path, times = Path(folder) / "run.zarr", []
+        run = lambda: run_sweep(_nothing(points), path, trust_code=True)
+        for act in (run, lambda: status(path), run, lambda: open_sweep(path).load()):
+            began = perf_counter()
+            act()
+            times.append(perf_counter() - began)
+        files = [file for file in path.rglob("*") if file.is_file()]
+        size = sum(file.stat().st_blocks * 512 for file in files) / 1e6
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{points:6d}  {times[0]:8.2f}  {peak:8.0f}  {len(files):6d}  {size:11.1f}  "
+              f"{times[1]:9.2f}  {times[2]:9.2f}  {times[3]:7.2f}")  # fmt: skip
+
+
+def sync() -> str:
+    """What waiting for the disk costs: every line, as the log does it, never."""
+    told = []
+    for name, every in (("every line", True), ("as the log does it", False)):
+        with tempfile.TemporaryDirectory() as folder:
+            log, began = Log(Path(folder) / "log"), perf_counter()
+            for unit in range(UNITS):
+                log.append({"unit": unit, "numbers": "x" * 300}, sync=every)
+            log.close()
+            told.append(f"{1e3 * (perf_counter() - began) / UNITS:.3f} ms {name}")
+    return f"a line of the log, waiting for the disk at {', '.join(told)}"
 
 
 def _nothing(units: int) -> dict[str, Any]:

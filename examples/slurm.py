@@ -9,15 +9,17 @@ is run again.
 import sys
 
 from dotphase.sweeps import read_study, run_sweep
-from dotphase.sweeps.slurm import slurm_cluster
+from dotphase.sweeps.engine.certificates import make_certificates
+from dotphase.sweeps.engine.slurm import slurm_cluster
 
 
 def main(study: str, store: str) -> None:
     options = {"cores": 32, "memory": "64GB", "walltime": "04:00:00", "prologue": ["source .venv/bin/activate"]}
-    with slurm_cluster("cpu", **options) as cluster:
+    keys = make_certificates("keys")  # without them whoever reaches the scheduler can run code as you
+    with slurm_cluster("cpu", **options, security=keys) as cluster:
         print(cluster.job_script())
         cluster.adapt(maximum_jobs=8)
-        dataset = run_sweep(read_study(study), store, scheduler=cluster.scheduler_address)
+        dataset = run_sweep(read_study(study), store, scheduler=cluster.scheduler_address, security=keys)
         print(dataset)
 
 

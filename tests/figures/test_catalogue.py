@@ -7,7 +7,7 @@ import xarray
 from dotphase.figures.catalogue import MODULES, chosen, figure_named
 from dotphase.figures.figure import QUALITIES, Claim
 from dotphase.figures.style import COLOURS, on_the_page
-from dotphase.sweeps.plan import plans_of
+from dotphase.sweeps.engine.plan import plans_of
 
 WORDS = {"outcome": "converged", "mechanism": "semantic", "winner": "semantic"}
 

@@ -6,10 +6,10 @@ from scipy.optimize import minimize
 
 import dotphase
 from dotphase.comparison import NoisyStart
+from dotphase.comparison.published import Task, _descend, _own_share, published
 from dotphase.figures.figure import make_study
 from dotphase.gaussian import Sobol
 from dotphase.sweeps import run_sweep
-from dotphase.sweeps.kinds._published import Task, _descend, _own_share, published
 
 
 def test_the_published_method_on_arrays_descends_as_a_general_minimiser_does():

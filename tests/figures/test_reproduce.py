@@ -13,7 +13,7 @@ from dotphase.figures.figure import Claim, PaperFigure, make_study
 from dotphase.figures.reproduce import read_records, reproduce
 from dotphase.figures.style import panels
 from dotphase.sweeps import Kind, Variable
-from dotphase.sweeps.store import Store
+from dotphase.sweeps.engine.store import Store
 
 computed = []
 
@@ -71,7 +71,7 @@ def test_a_store_that_was_replaced_is_kept_and_taken_back(tmp_path):
     reproduce([tiny("one", factor=2.0)], "quick", tmp_path)
     aside = [path for path in (tmp_path / "data").glob("one.*.zarr")]
     assert len(aside) == 1
-    assert Store(aside[0]).study.compute["counted"].factor == 1.0
+    assert Store(aside[0]).study["compute"]["counted"]["factor"] == 1.0
     computed.clear()
     records = reproduce([tiny("one")], "quick", tmp_path)
     assert computed == []
@@ -175,3 +175,18 @@ def test_latex_that_is_not_there_is_said_at_once(tmp_path, monkeypatch):
     ran = CliRunner().invoke(app, ["reproduce", "--latex", "--out", str(tmp_path / "unused")])
     assert ran.exit_code == 2
     assert "--latex" in ran.stderr
+
+
+OUTSIDE = tiny("outside")
+
+
+def test_a_figure_of_ones_own_is_named_by_its_module(tmp_path):
+    ran = CliRunner().invoke(app, ["reproduce", f"{__name__}:OUTSIDE", "--out", str(tmp_path), "--workers", "1"])
+    assert ran.exit_code == 0, ran.output
+    assert "caption" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", [f"{__name__}:computed", f"{__name__}:absent", "absent:absent", "nonsense"])
+def test_what_is_no_figure_is_refused_in_one_line(name):
+    with pytest.raises(ValueError, match="figure: "):
+        catalogue.chosen([name])

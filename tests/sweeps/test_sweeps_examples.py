@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dotphase.sweeps import read_study
-from dotphase.sweeps.plan import plans_of
+from dotphase.sweeps.engine.plan import plans_of
 
 STUDIES = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
 

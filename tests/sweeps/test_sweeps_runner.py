@@ -3,18 +3,23 @@
 import errno
 import json
 import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_kinds import toy_study
+from toy_kinds import run_sweep, toy_study, trusted
 
-from dotphase.sweeps import chunks, open_sweep, run_sweep
-from dotphase.sweeps.journal import Journal
-from dotphase.sweeps.lock import LockedError, lock_path, locked
-from dotphase.sweeps.status import status
-from dotphase.sweeps.store import Store
-from dotphase.sweeps.study import study_from
+from dotphase.sweeps import check_sweep, open_sweep
+from dotphase.sweeps.engine import code, log
+from dotphase.sweeps.engine.lock import LockedError, lock_path, locked
+from dotphase.sweeps.engine.status import status
+from dotphase.sweeps.engine.store import Store, WritableStore
 
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
 ALPHAS = [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
@@ -27,11 +32,16 @@ def assert_same(one, two):
 
 
 def written(path):
-    return [(entry.label, entry.unit, entry.status) for entry in Journal(path / ".sweep" / "journal").entries()]
+    """Label, number and status of every unit in the log, in order."""
+    try:
+        records = list(Store(path).unit_records())
+    except ValueError:  # not there yet
+        return []
+    return [(record["label"], record["unit"], record["status"]) for record in records if "numbers" in record]
 
 
 @pytest.mark.parametrize("name", ["Toy", "InThreads"])
-@pytest.mark.parametrize("batch", [1, 2, 7])
+@pytest.mark.parametrize("batch", [2, 7])
 def test_workers_and_batches_change_nothing(tmp_path, name, batch):
     alone = run_sweep(toy_study(ALPHAS), tmp_path / "alone.zarr")
     together = run_sweep(toy_study(ALPHAS, name, batch=batch), tmp_path / "run.zarr", workers=2)
@@ -84,12 +94,43 @@ def test_a_unit_that_kills_its_workers_is_given_up(tmp_path):
     assert "killed" in dataset["toy_reason"].values[failed][0]
 
 
-def damage(file, how):
+def test_one_exception_fails_one_point_not_its_batch(tmp_path):
+    dataset = run_sweep(toy_study(ALPHAS, batch=5, fails_at=2.0), tmp_path / "run.zarr")
+    failed = dataset["toy_outcome"].values == "failed"
+    assert failed.sum() == 4
+    assert failed[:, 1].all()
+    assert np.isfinite(dataset["toy_value"].values[~failed]).all()
+    assert status(tmp_path / "run.zarr")["failed"] == 2
+
+
+@pytest.mark.parametrize("name", ["Toy", "InThreads"])
+def test_a_point_that_hangs_is_given_up(tmp_path, name):
+    study = toy_study(ALPHAS, name, hangs_at=2.0) | {"time_limit": 0.5}
+    dataset = run_sweep(study, tmp_path / "run.zarr", workers=1 if name == "Toy" else 2)
+    failed = dataset["toy_outcome"].values == "failed"
+    assert failed.sum() == 4
+    assert set(dataset["toy_reason"].values[failed]) == {"no answer within the time limit of 0.5 s"}
+
+
+def test_a_unit_that_kills_the_only_process_is_given_up_in_the_next_run(tmp_path):
+    script = "import sys, toy_kinds as t; t.run_sweep(t.toy_study([1.0, 2.0, 3.0], kills_at=2.0), sys.argv[1])"
+    path, codes = tmp_path / "run.zarr", []
+    for _ in range(3):
+        codes.append(subprocess.run([sys.executable, "-c", script, str(path)], env=ENVIRONMENT).returncode)
+    assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0]  # each of two units kills this process once, never again
+    dataset = open_sweep(path)
+    failed = dataset["toy_outcome"].values == "failed"
+    assert failed.sum() == 4
+    assert "killed" in dataset["toy_reason"].values[failed][0]
+    assert np.isfinite(dataset["toy_value"].values[~failed]).all()
+
+
+def damage(file, how, at):
     content = file.read_bytes()
     if how == "torn":
-        file.write_bytes(content[: len(content) // 2])
+        file.write_bytes(content[:at])
     elif how == "flipped":
-        file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     elif how == "emptied":
         file.write_bytes(b"")
     else:
@@ -97,37 +138,87 @@ def damage(file, how):
 
 
 @pytest.mark.parametrize("how", ["torn", "flipped", "emptied", "deleted"])
-@pytest.mark.parametrize("name", ["toy_value", "toy_word"])
-def test_a_damaged_chunk_is_found_and_computed_again(tmp_path, how, name):
+@pytest.mark.parametrize("name", ["log", "header"])
+def test_damage_to_what_is_true_is_found_and_computed_again(tmp_path, how, name):
     path = tmp_path / "run.zarr"
-    whole = run_sweep(toy_study(ALPHAS), path).load()
-    file = path / name / "c" / "1" / "2"
-    damage(file / "0" if name == "toy_value" else file, how)
+    whole = run_sweep(toy_study(ALPHAS), path)
+    file = path / ".sweep" / name
+    damage(file, how, len(file.read_bytes()) * 2 // 3)
     assert_same(run_sweep(toy_study(ALPHAS), path), whole)
-    assert len(written(path)) == 11
-    assert written(path)[-1] == ("toy", 7, "done")
+    check_sweep(path, repair=True)
+    assert check_sweep(path).problems == []
 
 
-def test_a_journal_cut_short_costs_one_unit(tmp_path):
+@pytest.mark.parametrize("how", ["torn", "flipped", "emptied", "deleted"])
+@pytest.mark.parametrize(
+    "name", ["toy_value/c/0/0/0", "toy_word/c/0/0", "alpha/c/0", "zarr.json", "toy_value/zarr.json"]
+)
+def test_damage_to_the_arrays_is_found_and_mended_from_the_log(tmp_path, how, name):
     path = tmp_path / "run.zarr"
-    whole = run_sweep(toy_study(ALPHAS), path).load()
-    journal = path / ".sweep" / "journal"
-    journal.write_bytes(journal.read_bytes()[:-9])
+    whole = run_sweep(toy_study(ALPHAS), path)
+    damage(path / name, how, len((path / name).read_bytes()) // 2)
+    assert_same(open_sweep(path), whole)
+    found = check_sweep(path)
+    assert len(found.problems) == 1
+    assert name in found.problems[0]
+    assert check_sweep(path, repair=True).repaired
+    assert check_sweep(path).problems == []
+    assert len(written(path)) == 10  # nothing was computed again
+
+
+def test_a_file_copied_from_its_neighbour_is_found(tmp_path):
+    path = tmp_path / "run.zarr"
+    run_sweep(toy_study(ALPHAS), path)
+    shutil.copy(path / "toy_value" / "c" / "0" / "0" / "0", path / "toy_seconds" / "c" / "0" / "0" / "0")
+    assert "toy_seconds" in check_sweep(path).problems[0]
+
+
+def test_a_line_copied_over_another_costs_that_unit_only(tmp_path):
+    path = tmp_path / "run.zarr"
+    whole = run_sweep(toy_study(ALPHAS), path)
+    file = path / ".sweep" / "log"
+    lines = file.read_bytes().splitlines(keepends=True)
+    places = [at for at, line in enumerate(lines) if b'"numbers"' in line]
+    lines[places[3]] = lines[places[2]]
+    file.write_bytes(b"".join(lines))
+    found = open_sweep(path)
+    assert (found["toy_outcome"].values == "unfinished").sum() == 2
+    assert status(path)["done"] == 9
     assert_same(run_sweep(toy_study(ALPHAS), path), whole)
-    assert sorted(unit for _, unit, _ in written(path)) == list(range(10))
+
+
+def test_lines_of_another_study_do_not_count(tmp_path):
+    for name, seeds in (("one", 2), ("two", 3)):
+        run_sweep(toy_study(ALPHAS, seeds=seeds), tmp_path / name)
+    one, two = (tmp_path / name / ".sweep" / "log" for name in ("one", "two"))
+    two.write_bytes(two.read_bytes().splitlines(keepends=True)[0] + one.read_bytes())
+    assert status(tmp_path / "two")["done"] == 0
+
+
+def test_other_code_is_refused_unless_asked_for(tmp_path, monkeypatch):
+    path, study = tmp_path / "run.zarr", toy_study(ALPHAS, fails_at=2.0)
+    run_sweep(study, path)
+    monkeypatch.setitem(code._sources(), "theory/solve.py", "changed")
+    with pytest.raises(ValueError, match=r"computed by other code \(theory/solve.py \w+ → changed\).*--mix-versions"):
+        run_sweep(study, path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mended").touch()
+    dataset = run_sweep(study, path, mix_versions=True)
+    assert (dataset["toy_code"].sel(alpha=2.0) != dataset["toy_code"].sel(alpha=1.0)).all()
+    assert sorted(status(path)["codes"].values()) == [2, 8]
 
 
 def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, monkeypatch):
     path = tmp_path / "run.zarr"
-    real, writes = chunks._fill, []
+    real, writes = log.as_line, []
 
-    def full(file, content):
-        writes.append(file)
-        if len(writes) > 33:
+    def full(record):
+        writes.append(record)
+        if len(writes) > 12:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(file, content)
+        return real(record)
 
-    monkeypatch.setattr(chunks, "_fill", full)
+    monkeypatch.setattr(log, "as_line", full)
     with pytest.raises(ValueError, match="No space left on device; what is finished is kept"):
         run_sweep(toy_study(ALPHAS), path)
     monkeypatch.undo()
@@ -173,6 +264,63 @@ def test_a_lock_from_another_machine_is_respected(tmp_path):
         run_sweep(toy_study(ALPHAS), path)
 
 
+def test_nonsense_in_a_lock_file_is_no_lock(tmp_path):
+    for nonsense in ("", "[1]", '{"host": 3, "since": "x"}', "\x00"):
+        lock_path(tmp_path / "run.zarr").write_text(nonsense)
+        assert not status_or_none(tmp_path / "run.zarr")
+        run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr")
+
+
+def status_or_none(path):
+    return path.exists() and status(path)["running"]
+
+
+def test_a_link_to_a_store_takes_the_same_lock(tmp_path):
+    run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr")
+    (tmp_path / "link.zarr").symlink_to(tmp_path / "run.zarr")
+    with locked(tmp_path / "link.zarr"):
+        assert status(tmp_path / "run.zarr")["running"]
+        with pytest.raises(LockedError):
+            run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr")
+    assert run_sweep(toy_study([*ALPHAS, 6.0]), tmp_path / "link.zarr").sizes["alpha"] == 6
+    assert (tmp_path / "link.zarr").is_symlink()
+
+
+def test_leftovers_of_an_interrupted_run_are_cleaned(tmp_path):
+    path = tmp_path / "run.zarr"
+    whole = run_sweep(toy_study(ALPHAS), path)
+    for word in ("new", "grown", "before"):
+        shutil.copytree(path, tmp_path / f"run.zarr.{word}")
+    assert len(check_sweep(path).problems) == 3
+    assert_same(run_sweep(toy_study(ALPHAS), path), whole)
+    assert [found.name for found in tmp_path.iterdir()] == ["run.zarr"]
+    path.rename(tmp_path / "run.zarr.before")  # killed between the last two steps of an extension
+    assert_same(run_sweep(toy_study(ALPHAS), path), whole)
+    assert len(written(path)) == 10
+
+
+def test_a_store_of_an_earlier_format_is_refused_in_one_line(tmp_path):
+    (tmp_path / "run.zarr" / ".sweep").mkdir(parents=True)
+    (tmp_path / "run.zarr" / ".sweep" / "study.json").write_text("{}")
+    for act in (open_sweep, status, check_sweep, lambda path: run_sweep(toy_study(ALPHAS), path)):
+        with pytest.raises(ValueError, match=r"of an earlier dotphase: xarray.open_zarr reads it"):
+            act(tmp_path / "run.zarr")
+
+
+def test_an_evenly_spaced_axis_can_be_lengthened(tmp_path):
+    path, study = tmp_path / "run.zarr", toy_study(ALPHAS)
+    study["axes"]["alpha"] = {"linspace": [0.2, 2.0, 19]}
+    before = run_sweep(study, path)
+    study["axes"]["alpha"] = {"linspace": [0.2, 2.3, 22]}
+    assert (np.linspace(0.2, 2.0, 19) != np.linspace(0.2, 2.3, 22)[:19]).any()
+    after = run_sweep(study, path)
+    assert after.sizes["alpha"] == 22
+    assert_same(after.isel(alpha=slice(19)), before)
+    np.testing.assert_array_equal(after["toy_seconds"][:, :19], before["toy_seconds"])
+    again = run_sweep(study, path, workers=1)
+    assert_same(again, after)
+
+
 def test_another_study_is_refused(tmp_path):
     path = tmp_path / "run.zarr"
     run_sweep(toy_study(ALPHAS), path)
@@ -205,7 +353,7 @@ def test_what_was_finished_is_taken_over_when_a_study_grows(tmp_path):
 
 
 def test_an_unfinished_store_can_be_read(tmp_path):
-    Store.create(study_from(toy_study(ALPHAS)), tmp_path / "run.zarr")
+    WritableStore.create(trusted(toy_study(ALPHAS)), tmp_path / "run.zarr")
     dataset = open_sweep(tmp_path / "run.zarr")
     assert set(dataset["toy_outcome"].values.ravel()) == {"unfinished"}
     assert np.isnan(dataset["toy_value"].values).all()

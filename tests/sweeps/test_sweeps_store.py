@@ -7,7 +7,7 @@ import xarray
 import dotphase
 from dotphase.finite import train
 from dotphase.sweeps import run_sweep
-from dotphase.sweeps.study import study_from
+from dotphase.sweeps.engine.study import study_from
 
 SMALL = {
     "name": "a bit of everything",

@@ -7,8 +7,8 @@ import pytest
 
 from dotphase.scenario import paper, write_scenario
 from dotphase.sweeps import Study, read_study
-from dotphase.sweeps.plan import plans_of
-from dotphase.sweeps.study import study_from, study_schema
+from dotphase.sweeps.engine.plan import plans_of
+from dotphase.sweeps.engine.study import study_from, study_schema
 
 TEXT = """
 name = "slices"
@@ -88,11 +88,41 @@ def own_scenario():
     return paper(omega=0.4)
 
 
+def nothing():
+    return 4
+
+
+def of_function(name):
+    return {"scenario": {"python": name}, "compute": {"linear": {"kind": "baseline"}}}
+
+
 def test_a_scenario_of_ones_own():
-    study = study_from(
-        {"scenario": {"python": f"{__name__}:own_scenario"}, "compute": {"linear": {"kind": "baseline"}}}
-    )
+    study = study_from(of_function(f"{__name__}:own_scenario"), trust_code=True)
     assert study.base == paper(omega=0.4)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (f"{__name__}:nothing", "gave int, not a Scenario"),
+        (f"{__name__}:absent", "cannot be imported"),
+        ("absent:absent", "cannot be imported"),
+        ("os:getcwd", "gave str, not a Scenario"),
+        ("math:sqrt", "failed: TypeError"),
+        ("nonsense", "cannot be imported"),
+    ],
+)
+def test_a_function_that_gives_no_scenario_is_one_line(name, told):
+    with pytest.raises(ValueError, match=told) as refusal:
+        study_from(of_function(name), trust_code=True)
+    assert "\n" not in str(refusal.value)
+
+
+def test_code_is_not_run_unless_trusted():
+    with pytest.raises(ValueError, match=r"would import the module 'os' and run it.*--trust-code"):
+        study_from(of_function("os:abort"))
+    with pytest.raises(ValueError, match=r"compute.x: kind: 'antigravity:fly' would import"):
+        study_from({"compute": {"x": {"kind": "antigravity:fly"}}})
 
 
 @pytest.mark.parametrize(
@@ -112,6 +142,10 @@ def test_a_scenario_of_ones_own():
         ("compute.experiment.at.omega=[0.1]", "at.omega: not an axis"),
         ("compute.lines={kind='transitions', near='nothing'}", "needs 'nothing'"),
         ("scenario.paper.beta=1", "scenario.paper"),
+        ("axes.alpha.linspace=[0, 1, 100000000000]", "less than or equal to 1000000"),
+        ("axes.sigma=[1e200]", "axes.sigma"),
+        ("scenario.paper.sigma=1e200", "sigma"),
+        ("time_limit=0", "time_limit"),
         ("nonsense", "--set"),
     ],
 )

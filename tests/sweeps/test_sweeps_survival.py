@@ -12,7 +12,7 @@ import pytest
 from test_sweeps_runner import assert_same, written
 
 from dotphase.sweeps import read_study, run_sweep
-from dotphase.sweeps.status import status
+from dotphase.sweeps.engine.status import status
 
 TRAININGS = """
 name = "survival"

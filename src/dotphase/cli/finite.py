@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
+Checkpoint = Annotated[
+    Path | None, typer.Option("--checkpoint", help="Folder to go on from after a kill; large data go there, too.")
+]
 
 
 @of_scenario()
@@ -28,12 +32,14 @@ def train(
     optimiser: Annotated[str, typer.Option("--optimiser", help="lbfgs, gd or adam.")] = "lbfgs",
     rate: Annotated[float | None, typer.Option("--rate", help="Step size of gd and adam.")] = None,
     seeds: Seeds = 8,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Train the student on αd samples and say what it learned."""
     from dotphase.finite import train as run
 
-    found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
+    with _kept(checkpoint):
+        found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
     _answer(found, as_json)
 
 
@@ -45,12 +51,14 @@ def gamp(
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
     iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
     from dotphase.finite import gamp as run
 
-    found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
+    with _kept(checkpoint):
+        found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
     _answer(found, as_json)
 
 
@@ -60,6 +68,7 @@ def compare(
     d: Dimension = 1000,
     seeds: Seeds = 8,
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
+    checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Theory, message passing and training side by side. With errors, deviations in units of them."""
@@ -68,11 +77,18 @@ def compare(
 
     if picture is not None:
         _check_picture(picture)
-    found = run(task, d, seeds, progress=True)
+    with _kept(checkpoint):
+        found = run(task, d, seeds, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
     if picture is not None:
         draw_comparison(found, picture)
         typer.echo(f"drawn: {picture}", err=True)
+
+
+def _kept(folder: Path | None) -> AbstractContextManager[None]:
+    from dotphase.finite.checkpoint import checkpoint
+
+    return nullcontext() if folder is None else checkpoint(folder)
 
 
 def _check_picture(path: Path) -> None:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Figures, or all. [default: all]")
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Figures, all, or package.module:NAME of yours. [default: all]"),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")
@@ -24,6 +25,9 @@ def reproduce(
     quality: Annotated[str, typer.Option("--quality", help="quick (minutes) or full (hours).")] = "quick",
     workers: Workers = None,
     latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
+    mix_versions: Annotated[
+        bool, typer.Option("--mix-versions", help="Go on with data that other code has begun.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it stopped."""
@@ -36,7 +40,7 @@ def reproduce(
     folder("--out", out)
     count = workers or available_cores()
     _tell_estimate(figures, quality, out, count)
-    records = make(figures, quality, out, count, latex, progress_bar, _tell)
+    records = make(figures, quality, out, count, latex, progress_bar, _tell, mix_versions)
     report = out / "report.html"
     bad = [record for record in records if record.outcome != "made"]
     if as_json:

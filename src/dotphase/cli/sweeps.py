@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .errors import Commands
+from .errors import Commands, one_line_errors
 from .options import Json, folder, progress_bar
 
 if TYPE_CHECKING:
@@ -43,19 +47,62 @@ def run(
     changes: Annotated[
         list[str] | None, typer.Option("--set", help="Change the study: axes.alpha.linspace=[0.1,2,5]; repeatable.")
     ] = None,
+    trust_code: Annotated[
+        bool, typer.Option("--trust-code", help="Import the modules that the study names (kinds, scenarios).")
+    ] = False,
+    mix_versions: Annotated[
+        bool, typer.Option("--mix-versions", help="Go on although the store was computed by other code.")
+    ] = False,
+    patience: Annotated[
+        float | None, typer.Option("--patience", help="Seconds without any dask worker to give up after. [never]")
+    ] = None,
+    certificates: Annotated[
+        Path | None, typer.Option("--certificates", help="Folder of the dask scheduler's certificates.")
+    ] = None,
 ) -> None:
     """Compute a study into a store. The same command goes on after an interruption; finished points are kept."""
-    from dotphase.sweeps import read_study, run_sweep
+    with _leaving_stuck_units(), one_line_errors():
+        from dotphase.sweeps import read_study, run_sweep
+        from dotphase.sweeps.engine.certificates import read_certificates
 
-    declared = read_study(study, changes or [])
-    folder("--out", out.parent)
-    with progress_bar(declared.name) as progress:
-        dataset = run_sweep(declared, out, workers=workers, scheduler=scheduler, progress=progress)
-    failed = _print_outcomes(dataset, list(declared.compute))
-    typer.echo(str(out))
-    if failed:
-        typer.echo("some points failed; the same command tries them again", err=True)
-        raise typer.Exit(1)
+        declared = read_study(study, changes or [], trust_code=trust_code)
+        options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "patience": patience}
+        folder("--out", out.parent)
+        options["security"] = None if certificates is None else read_certificates(certificates)
+        with progress_bar(_literally(declared.name)) as progress:
+            dataset = run_sweep(declared, out, **options, progress=progress, mix_versions=mix_versions)
+        failed = _print_outcomes(dataset, list(declared.compute))
+        typer.echo(str(out))
+        if failed:
+            typer.echo("some points failed; the same command tries them again", err=True)
+            raise typer.Exit(1)
+
+
+@contextmanager
+def _leaving_stuck_units() -> Iterator[None]:
+    """Leave at once if a unit that was given up is still being computed: Python would wait for it."""
+    try:
+        yield
+    except typer.Exit as leaving:
+        _leave_if_stuck(leaving.exit_code)
+        raise
+    _leave_if_stuck(0)
+
+
+def _leave_if_stuck(code: int) -> None:
+    from dotphase.sweeps.engine.work import is_stuck
+
+    if is_stuck():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _literally(name: str) -> str:
+    """A name as a progress bar shows it, which takes braces for fields and brackets for colours."""
+    from rich.markup import escape
+
+    return escape(name).replace("{", "{{").replace("}", "}}")
 
 
 @app.command()
@@ -64,7 +111,7 @@ def status(
     as_json: Json = False,
 ) -> None:
     """How far a sweep is."""
-    from dotphase.sweeps.status import status as look
+    from dotphase.sweeps.engine.status import status as look
 
     found = look(store)
     if as_json:
@@ -73,15 +120,53 @@ def status(
     typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
     for label, counts in found["compute"].items():
         typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
+    if found["damaged"]:
+        typer.echo(f"{found['damaged']} damaged lines in the log: the next run computes their units again")
+    if len(found["codes"]) > 1:
+        shares = ", ".join(f"{count} units by {code}" for code, count in found["codes"].items())
+        typer.echo(f"computed by several versions of the code: {shares}")
     if found["rate"]:
         left = found["seconds_left"]
         typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
 
 
 @app.command()
+def check(
+    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended without computing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Look at every byte of a store; exit code 1 if something is wrong with it."""
+    from dotphase.sweeps import check_sweep
+
+    found = check_sweep(store, repair)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), indent=2))
+    else:
+        typer.echo("\n".join(found.problems) or "everything is as it was written")
+        if found.problems:
+            typer.echo("repaired" if found.repaired else "--repair mends what can be mended")
+        if found.unfinished:
+            typer.echo(f"{found.unfinished} units are not there; the sweep's own command computes them")
+    if found.problems and not found.repaired:
+        raise typer.Exit(1)
+
+
+@app.command()
+def certificates(
+    place: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write them; only you can read it.")],
+) -> None:
+    """Make certificates, so that a dask scheduler takes work from nobody else."""
+    from dotphase.sweeps.engine.certificates import make_certificates
+
+    make_certificates(place)
+    typer.echo(str(place))
+
+
+@app.command()
 def schema() -> None:
     """The JSON schema of study files, for editors."""
-    from dotphase.sweeps.study import study_schema
+    from dotphase.sweeps.engine.study import study_schema
 
     typer.echo(json.dumps(study_schema(), indent=2))
 
@@ -92,7 +177,7 @@ def export(
     out: Annotated[Path | None, typer.Option("--out", help="Folder. [default: where the store is]")] = None,
 ) -> None:
     """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
-    from dotphase.sweeps.export import export as write
+    from dotphase.sweeps.engine.export import export as write
 
     for file in write(store, form, out):
         typer.echo(str(file))

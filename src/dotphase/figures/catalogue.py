@@ -26,15 +26,26 @@ MODULES = {
 
 
 def figure_named(name: str) -> PaperFigure:
-    """One figure, its module loaded now."""
-    return import_module(f".{MODULES[name]}", __package__).FIGURE
+    """One figure, its module loaded now: one of the catalogue, or `package.module:NAME` of yours."""
+    if ":" not in name:
+        return import_module(f".{MODULES[name]}", __package__).FIGURE
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"figure: {name!r} cannot be imported: {error}") from None
+    if not isinstance(found, PaperFigure):
+        raise ValueError(f"figure: {name!r} is {type(found).__name__}, not a PaperFigure")
+    return found
 
 
 def chosen(names: Iterable[str]) -> list[PaperFigure]:
-    """The figures of these names in the catalogue's order; all of them for none or "all"."""
+    """The figures of these names, those of the catalogue first, in its order; all of it for none or "all"."""
     asked = list(names)
     for name in asked:
-        if name not in MODULES and name != "all":
-            raise ValueError(f"figure: expected all or some of {', '.join(MODULES)}, got {name!r}")
+        if name not in MODULES and name != "all" and ":" not in name:
+            expected = f"all, some of {', '.join(MODULES)}, or package.module:NAME"
+            raise ValueError(f"figure: expected {expected}, got {name!r}")
     everything = not asked or "all" in asked
-    return [figure_named(name) for name in MODULES if everything or name in asked]
+    ours = [name for name in MODULES if everything or name in asked]
+    return [figure_named(name) for name in (*ours, *(name for name in asked if ":" in name))]

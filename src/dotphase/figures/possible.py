@@ -49,7 +49,7 @@ def studies(quality: str) -> dict[str, Study]:
 
 def _reached() -> bool:
     """Whether studies can ask for the minimum that training reaches."""
-    from ..sweeps.kind import kind_named
+    from ..sweeps.engine.kind import kind_named
 
     return "minimum" in kind_named("theory").model_fields
 

@@ -1,29 +1,21 @@
-"""The report: one page that holds everything, pictures included, and asks the network for nothing."""
+"""The report: one page that holds everything, pictures included, and asks the network for nothing.
+
+Its text is the template `report.html.j2`; what goes into it is gathered here.
+"""
 
 from __future__ import annotations
 
 import base64
-from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..estimate import plus_minus
-from .catalogue import MODULES, figure_named
 from .figure import Claim
 from .reproduce import Record, read_records
 
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1, h2 { line-height: 1.2; } h2 { margin-top: 3rem; }
-img { max-width: 100%; border: 1px solid #ddd; }
-table { border-collapse: collapse; font-size: 0.9rem; margin: 1rem 0; }
-th, td { text-align: left; padding: 0.25rem 0.8rem 0.25rem 0; border-bottom: 1px solid #ddd; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.note { color: #555; font-size: 0.9rem; } .bad { color: #b00020; font-weight: bold; }
-code { font-size: 0.85em; } summary { cursor: pointer; color: #555; }
-"""
+TITLE = "A phase transition between positional and semantic learning: every figure again"
 WHY = (
     "A deviation is (ours − published) divided by the standard errors that are known, added in squares; most "
     "published numbers come without one, and then only ours counts. The published transitions α_c and α_l were "
@@ -43,26 +35,36 @@ def write_report(out: Path) -> Path:
 
 def page(out: Path, records: list[Record]) -> str:
     """The whole page."""
-    claims = [claim for record in records for claim in record.claims]
-    sections = "\n".join(_section(out, record) for record in records)
-    title = "A phase transition between positional and semantic learning: every figure again"
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{escape(title)}</title><link rel="icon" href="data:,"><style>{STYLE}</style></head>
-<body><h1>{escape(title)}</h1>
-<p>Figures of arXiv 2402.03902 computed anew by dotphase, and some that are new. {_summary(records)}</p>
-<h2>Published and ours</h2>{claims_table(claims) if claims else "<p>No published numbers here.</p>"}
-<p class="note">{escape(WHY)}</p>
-{sections}
-<h2>Times, machine and versions</h2>{_times(records)}{_versions(records)}
-</body></html>
-"""
+    from jinja2 import Environment, PackageLoader
+
+    pages = Environment(loader=PackageLoader("dotphase.figures", "."), autoescape=True, trim_blocks=True)
+    return pages.get_template("report.html.j2").render(
+        title=TITLE,
+        records=records,
+        qualities=", ".join(dict.fromkeys(record.quality for record in records)),
+        bad=", ".join(record.name for record in records if record.outcome != "made"),
+        claims=[_claim(claim) for record in records for claim in record.claims],
+        why=WHY,
+        figures=[_figure(out, record) for record in records],
+        times=_times(records),
+        versions=_versions(records),
+    )
 
 
-def claims_table(claims: list[Claim]) -> str:
-    head = ("", "published", "ours", "deviation, s.e.", "source of the published number")
-    rows = [(c.what, _number(c.published), _number(c.ours), _deviation(c), c.source) for c in claims]
-    return _table(head, rows, numbers=(1, 2, 3))
+def _claim(claim: Claim) -> tuple[str, ...]:
+    return claim.what, _number(claim.published), _number(claim.ours), _deviation(claim), claim.source
+
+
+def _figure(out: Path, record: Record) -> dict[str, Any]:
+    picture = out / "figures" / f"{record.name}.png"
+    there = picture.exists()
+    return {
+        "record": record,
+        "picture": base64.b64encode(picture.read_bytes()).decode() if there else "",
+        "stale": record.outcome == "failed" and there,
+        "note": f"{record.name}, quality {record.quality}; {_took(record)}; also as figures/{record.name}.pdf.",
+        "parameters": {name: _parameters(study) for name, study in record.studies.items()},
+    }
 
 
 def _number(pair: tuple[float, float | None] | None) -> str:
@@ -74,37 +76,6 @@ def _number(pair: tuple[float, float | None] | None) -> str:
 
 def _deviation(claim: Claim) -> str:
     return "–" if claim.deviation is None else f"{claim.deviation:+.1f}"
-
-
-def _summary(records: list[Record]) -> str:
-    bad = [record.name for record in records if record.outcome != "made"]
-    told = f"{len(records)} figures, quality {', '.join(dict.fromkeys(r.quality for r in records))}."
-    return escape(told) + (f' <span class="bad">Not as they should be: {escape(", ".join(bad))}.</span>' if bad else "")
-
-
-def _section(out: Path, record: Record) -> str:
-    title, caption, new = _words(record.name)
-    picture = out / "figures" / f"{record.name}.png"
-    image = ""
-    if picture.exists():
-        data = base64.b64encode(picture.read_bytes()).decode()
-        image = f'<img alt="{escape(title)}" src="data:image/png;base64,{data}">'
-    trouble = f'<p class="bad">{escape(record.outcome)}: {escape(record.reason)}</p>' * (record.outcome != "made")
-    old = record.outcome == "failed" and picture.exists()
-    stale = '<p class="bad">The picture is of an earlier run.</p>' if old else ""
-    note = f"{record.name}, quality {record.quality}; {_took(record)}; also as figures/{record.name}.pdf."
-    parameters = "".join(_parameters(name, study) for name, study in record.studies.items())
-    return f"""<h2 id="{escape(record.name)}">{escape(title)}{" (new)" * new}</h2>{trouble}{stale}{image}
-<p>{escape(caption)}</p>
-<p class="note">{escape(note)}</p>
-<details><summary>Parameters</summary>{parameters}</details>"""
-
-
-def _words(name: str) -> tuple[str, str, bool]:
-    if name not in MODULES:
-        return name, "", False
-    figure = figure_named(name)
-    return figure.title, figure.caption, figure.new
 
 
 def _took(record: Record) -> str:
@@ -123,11 +94,10 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def _parameters(name: str, study: dict[str, Any]) -> str:
+def _parameters(study: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [("scenario", _plain(study["scenario"]))]
     rows += [(f"axis {axis}", _plain(values)) for axis, values in study["axes"].items()]
-    rows += [(f"compute {label}", _plain(given)) for label, given in study["compute"].items()]
-    return f"<p><code>data/{escape(name)}.zarr</code></p>" + _table(("", ""), rows)
+    return rows + [(f"compute {label}", _plain(given)) for label, given in study["compute"].items()]
 
 
 def _plain(value: Any) -> str:
@@ -139,27 +109,19 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _times(records: list[Record]) -> str:
-    head = ("figure", "quality", "estimated", "took", "processor", "units, all runs", "workers", "made", "outcome")
+def _times(records: list[Record]) -> list[tuple[str, ...]]:
     clocks = ("estimated_seconds", "seconds", "cpu_seconds", "unit_seconds")
     rows = [
         (r.name, r.quality, *(duration(getattr(r, clock)) for clock in clocks), str(r.workers), r.made, r.outcome)
         for r in records
     ]
     total = [duration(sum(getattr(r, clock) for r in records)) for clock in clocks]
-    return _table(head, [*rows, ("all", "", *total, "", "", "")], numbers=(2, 3, 4, 5))
+    return [*rows, ("all", "", *total, "", "", "")]
 
 
-def _versions(records: list[Record]) -> str:
+def _versions(records: list[Record]) -> list[tuple[str, str]]:
     seen: dict[str, list[str]] = {}
     for record in records:
         for name, version in record.versions.items():
             seen.setdefault(name, []).append(version)
-    return _table(("", ""), [(name, ", ".join(dict.fromkeys(versions))) for name, versions in seen.items()])
-
-
-def _table(head: tuple[str, ...], rows: list[Any], numbers: tuple[int, ...] = ()) -> str:
-    cell = lambda text, k: f'<td class="number">{escape(text)}</td>' if k in numbers else f"<td>{escape(text)}</td>"
-    top = "".join(f"<th>{escape(text)}</th>" for text in head) if any(head) else ""
-    body = "".join("<tr>" + "".join(cell(text, k) for k, text in enumerate(row)) + "</tr>\n" for row in rows)
-    return f"<table><tr>{top}</tr>\n{body}</table>" if top else f"<table>{body}</table>"
+    return [(name, ", ".join(dict.fromkeys(versions))) for name, versions in seen.items()]

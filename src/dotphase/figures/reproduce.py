@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-import resource
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .catalogue import MODULES
 from .figure import Claim, PaperFigure
-from .stores import place_for, seconds_spent, stored_study, unfinished_share
+from .stores import is_finished, place_for, seconds_spent, stored_study, unfinished_share
 from .style import on_the_page, write
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Record:
     - `seconds`, `cpu_seconds`: of the run that made it, on all its processes; `unit_seconds`: what all units of work in
       its stores took, over all runs.
     - `estimated_seconds`: what was said before, for the part that was not finished then.
+    - `title`, `caption`, `new`: the figure's own.
     """
 
     name: str
@@ -50,6 +52,9 @@ class Record:
     claims: tuple[Claim, ...]
     studies: dict[str, Any]
     versions: dict[str, str]
+    title: str = ""
+    caption: str = ""
+    new: bool = False
 
 
 def reproduce(
@@ -60,18 +65,20 @@ def reproduce(
     latex: bool = False,
     bar: Bar = lambda title: nullcontext(lambda done, total, failed=0: None),
     tell: Callable[[Record], None] = lambda record: None,
+    mix_versions: bool = False,
 ) -> list[Record]:
     """Make each figure in `out`, one after the other: a figure that fails does not keep the others from being made.
 
     Data go to `out/data`, pictures and records to `out/figures`, and `out/report.html` has everything made there so
-    far; it is written anew after every figure.
+    far; it is written anew after every figure. A store that other code has begun is gone on with only if
+    `mix_versions`; one that it has finished is drawn.
     """
     from .report import write_report
 
     records = []
     (out / "figures").mkdir(parents=True, exist_ok=True)
     for figure in figures:
-        records.append(_make(figure, quality, out, workers, latex, bar))
+        records.append(_make(figure, quality, out, workers, latex, bar, mix_versions))
         write_report(out)
         tell(records[-1])
     return records
@@ -88,7 +95,9 @@ def _share_left(study: Study, name: str, folder: Path) -> float:
     return unfinished_share(path) if stored_study(path) == json.loads(study.model_dump_json()) else 1.0
 
 
-def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: bool, bar: Bar) -> Record:
+def _make(
+    figure: PaperFigure, quality: str, out: Path, workers: int, latex: bool, bar: Bar, mix_versions: bool
+) -> Record:
     began, began_cpu = time.perf_counter(), _cpu_seconds()
     expected = estimate(figure, quality, out, workers)
     studies: dict[str, Study] = {}
@@ -97,7 +106,8 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
     complaint.unlink(missing_ok=True)
     try:
         studies = figure.studies(quality)
-        datasets = {name: _computed(study, name, out / "data", workers, bar) for name, study in studies.items()}
+        compute = partial(_computed, folder=out / "data", bar=bar, workers=workers, mix_versions=mix_versions)
+        datasets = {name: compute(study, name) for name, study in studies.items()}
         with on_the_page(latex):
             write(figure.draw(datasets), stem)
         claims = figure.claims(datasets)
@@ -121,16 +131,21 @@ def _make(figure: PaperFigure, quality: str, out: Path, workers: int, latex: boo
         claims=tuple(claims),
         studies={name: json.loads(study.model_dump_json()) for name, study in studies.items()},
         versions=_versions(),
+        title=figure.title,
+        caption=figure.caption,
+        new=figure.new,
     )
     (out / "figures" / f"{figure.name}.json").write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
     return record
 
 
-def _computed(study: Study, name: str, folder: Path, workers: int, bar: Bar) -> xarray.Dataset:
-    from ..sweeps import run_sweep
+def _computed(study: Study, name: str, folder: Path, bar: Bar, **options: Any) -> xarray.Dataset:
+    from ..sweeps import open_sweep, run_sweep
 
     place = place_for(study, name, folder)
-    with bar(name) as progress, run_sweep(study, place, workers=workers, progress=progress) as dataset:
+    if is_finished(place):  # by whatever code: the report says by which
+        return open_sweep(place)
+    with bar(name) as progress, run_sweep(study, place, progress=progress, **options) as dataset:
         return dataset.load()
 
 
@@ -161,16 +176,16 @@ def _claim(what: str, published: list[Any], ours: list[Any] | None, source: str)
 
 
 def _cpu_seconds() -> float:
-    spent = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
+    """Of this process and its children; on Windows, which does not add those up, of this one."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
 
 
 def _versions() -> dict[str, str]:
-    import os
     import platform
     from importlib.metadata import version
 
-    from ..sweeps.provenance import LIBRARIES
+    from ..sweeps.engine.code import LIBRARIES
 
     machine = {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
     libraries = {name: version(name) for name in ("dotphase", *LIBRARIES, "matplotlib")}

@@ -17,7 +17,7 @@ def place_for(study: Study, name: str, folder: Path) -> Path:
     A store of another study is renamed to `name.DIGEST.zarr`, DIGEST being that study's; a store of this study that
     was set aside before is taken back.
     """
-    from ..sweeps.lock import locked
+    from ..sweeps.engine.lock import locked
 
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zarr"
@@ -36,35 +36,42 @@ def place_for(study: Study, name: str, folder: Path) -> Path:
 def stored_study(path: Path) -> dict[str, Any] | None:
     """The study a store was computed for, as plain tables, those of parameters it did not know yet at their present
     defaults; None if there is no store."""
-    from ..sweeps import Study, open_sweep
+    from ..sweeps import Study
+    from ..sweeps.engine.store import Store
 
     if not path.exists():
         return None
-    with open_sweep(path) as dataset:
-        text = dataset.attrs["study"]
     try:
-        return _tables(Study.model_validate_json(text))
+        tables = Store(path).study
+    except ValueError:  # of another format, or damaged: whatever it is, it is not touched
+        return {"unreadable": path.name, "changed": path.stat().st_mtime}
+    try:
+        return _tables(Study.model_validate(tables))
     except ValueError:  # of a parameter that is no more
-        return json.loads(text)
+        return tables
+
+
+def is_finished(path: Path) -> bool:
+    """Whether every unit of a store has its answer."""
+    return path.exists() and unfinished_share(path) == 0
 
 
 def unfinished_share(path: Path) -> float:
     """The share of a store's units that are not finished; one if there is no store."""
-    from ..sweeps.journal import FINISHED
-    from ..sweeps.store import Store
+    from ..sweeps.engine.store import FINISHED, Store
 
     if not path.exists():
         return 1.0
-    states = Store(path).states().values()
+    states = Store(path).read().states.values()
     total = sum(map(len, states))
     return sum(int((state != FINISHED).sum()) for state in states) / max(total, 1)
 
 
 def seconds_spent(path: Path) -> float:
     """What the units of a store took, all runs together, on one core each."""
-    from ..sweeps.store import Store
+    from ..sweeps.engine.store import Store
 
-    return sum(entry.seconds for entry in Store(path).journal.entries())
+    return Store(path).read().seconds
 
 
 def _tables(study: Study) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..results import Result, per_token
 from ..scenario import Scenario
+from .checkpoint import objective_of
 from .checks import instances, positive, whole
 from .instance import Instance
 from .local_problem import LocalProblem
@@ -21,7 +22,6 @@ from .objective import Objective
 from .optimisers import Descent
 from .overlaps import overlaps
 from .runs import Run, Runs
-from .sampling import sample
 from .starts import Start, name_of, start_weights
 from .training import answer
 
@@ -205,7 +205,7 @@ def _one(
 ) -> Run:
     begin = perf_counter()
     first = start_weights(instance, start)
-    method, rows = Gamp(Objective(sample(instance)), damping, minimum), []
+    method, rows = Gamp(objective_of(instance), damping, minimum), []
     end = _iterate(method, method.first(first, response), rows, iterations, tolerance)
     return answer(instance, end, begin, _messages(rows))
 

@@ -45,6 +45,14 @@ class Objective:
     def __init__(self, sample: Sample) -> None:
         import jax
 
+        target = self._prepare(sample)
+        with jax.enable_x64(True):
+            # The tokens are aligned, so that on a CPU this shares their memory and copies nothing.
+            numbers = sample.scenario.student.values
+            self._data = jax.device_put(_Data(sample.tokens, target, sample.grams.seen, numbers))
+
+    def _prepare(self, sample: Sample) -> np.ndarray:
+        """Everything but the tokens; returns the target T G^{xx̃}."""
         self.sample: Sample = sample
         self.dimension: int = sample.instance.dimension
         self.rank: int = sample.scenario.student.rank
@@ -52,12 +60,8 @@ class Objective:
         answer, grams = sample.answers, sample.grams
         # ℓ = constant − Tr[C Sᵀ] + ½ Tr[S G^{x̃x̃} Sᵀ] with C = T G^{xx̃}: what Q does not enter is formed once.
         self._constant = 0.5 * float(np.einsum("ijn,jkn,ikn->", answer, grams.true, answer, optimize=True))
-        target = np.einsum("ijn,jkn->ikn", answer, grams.mixed)
         self._passes = _compiled(sample.scenario.student.form)
-        with jax.enable_x64(True):
-            # The tokens are aligned, so that on a CPU this shares their memory and copies nothing.
-            numbers = sample.scenario.student.values
-            self._data = jax.device_put(_Data(sample.tokens, target, grams.seen, numbers))
+        return np.einsum("ijn,jkn->ikn", answer, grams.mixed)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """F(Q) and ∇F(Q)."""

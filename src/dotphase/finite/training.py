@@ -12,13 +12,12 @@ import numpy as np
 from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
+from .checkpoint import objective_of
 from .checks import instances, whole
 from .instance import Instance
-from .objective import Objective
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .overlaps import overlaps
 from .runs import Run, Runs, Trajectory
-from .sampling import sample
 from .starts import Start, name_of, start_weights
 from .test_error import exact_test_error
 
@@ -67,7 +66,7 @@ def train(
 def _train_one(instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None) -> Run:
     begin = perf_counter()
     weights = start_weights(instance, start)
-    objective = Objective(sample(instance, precision=precision))
+    objective = objective_of(instance, precision)
     recorder = None if record is None else _Recorder(instance, record)
     end = method.minimise(objective, weights, recorder)
     return answer(instance, end, begin, recorder and recorder.trajectory)

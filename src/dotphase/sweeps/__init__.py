@@ -1,8 +1,10 @@
 """Sweeps: a study declared once, run anywhere, and never lost."""
 
-from .kind import Kind, Point, Variable
-from .runner import run_sweep
-from .store import open_sweep
-from .study import Study, read_study
+from .engine.check import check_sweep
+from .engine.kind import Kind, Point
+from .engine.layout import Variable
+from .engine.runner import run_sweep
+from .engine.study import Study, read_study
+from .engine.view import open_sweep
 
-__all__ = ["Kind", "Point", "Study", "Variable", "open_sweep", "read_study", "run_sweep"]
+__all__ = ["Kind", "Point", "Study", "Variable", "check_sweep", "open_sweep", "read_study", "run_sweep"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..scenario.scenario import Scenario
-from .study import Study, study_from
+from .engine.study import Study, study_from
 
 EVERY = 3  # rows of the grid between two points of the lines
 

@@ -9,8 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..axes import same_axis
-from ..kind import Kind, Point, Variable
+from ..engine.axes import same_axis
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import with_errors
 from ._seeds import Seeds, seeds_of
 
 
@@ -44,8 +46,7 @@ class Baseline(Kind):
         if self.d is None:
             from ...theory import linear_baseline
 
-            found = linear_baseline(point.scenario).test_error
-            return {"test_error": float(found.value), "test_error_error": float(found.error)}
+            return with_errors(test_error=linear_baseline(point.scenario).test_error)
         from ...finite import fit_linear
 
         fits = fit_linear(point.scenario, self.d, point.own["seed"])

@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..axes import same_axis
-from ..kind import Kind, Point, Variable
+from ..engine.axes import same_axis
+from ..engine.kind import Kind, Point, Variable
 from ._seeds import Seeds, seeds_of
 
 NUMBERS = ("test_error", "test_error_error", "q", "q_error", "threshold")

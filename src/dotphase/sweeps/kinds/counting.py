@@ -9,7 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import columns
 from ._seeds import Seeds, seeds_of
 
 if TYPE_CHECKING:
@@ -85,8 +87,7 @@ class Counting(Kind):
         return {"mechanism": 1}
 
     def compute_point(self, point: Point) -> dict[str, Any]:
-        columns = [self._trained(mechanism) for mechanism in point.own["mechanism"]]
-        return {name: [column[name] for column in columns] for name in columns[0]}
+        return columns([self._trained(mechanism) for mechanism in point.own["mechanism"]])
 
     def _experiment(self, mechanism: Any) -> Experiment:
         from ...counting import CountingTask, Experiment, Recipe

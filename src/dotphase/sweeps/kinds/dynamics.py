@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point, Variable
 from ._seeds import Seeds, seeds_of
 
 OVERLAPS = ("q", "m", "theta")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from ..kind import Point
+from ..engine.kind import Point
 from .training import Experiment
 
 if TYPE_CHECKING:

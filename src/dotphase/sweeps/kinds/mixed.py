@@ -9,7 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import solution_row
 
 OVERLAPS = ("m", "theta")
 NUMBERS = (*("test_error", "train_loss", *OVERLAPS), "residual", "evaluations")
@@ -42,9 +44,7 @@ class Mixed(Kind):
 
         rule = Sobol(self.nodes, seed=self.seed)
         found = solve(point.scenario, _both(point.scenario), rule=rule, rtol=None)
-        row = {name: getattr(found, name) for name in ("outcome", "reason", "mechanism", "residual", "evaluations")}
-        for name in ("test_error", "train_loss"):
-            row |= {name: float(getattr(found, name).value), f"{name}_error": float(getattr(found, name).error)}
+        row = solution_row(found)
         for name in OVERLAPS:
             value, error = getattr(found.overlaps, name)[0], getattr(found.overlap_errors, name)[0]
             row |= {name: float(np.linalg.norm(value)), f"{name}_error": float(np.linalg.norm(error))}

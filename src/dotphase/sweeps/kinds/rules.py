@@ -10,15 +10,17 @@ from pydantic import field_validator
 
 from ...gaussian import GaussHermite, Rule, Sobol
 from ...scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import columns, solution_row
 
 PUBLISHED = "published"
 NUMBERS = ("q", "V", "m", "theta", "test_error", "train_loss")
 
 
 class Rules(Kind):
-    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `_published.py`), "hermite 8"
-    (tensor Gauss–Hermite of that order), "sobol 8192" (scrambled Sobol' points of that number).
+    """The fixed point of `branch` under each of `rules`: "published" (144 nodes, see `comparison.published`),
+    "hermite 8" (tensor Gauss–Hermite of that order), "sobol 8192" (scrambled Sobol' points of that number).
 
     Numbers have `_error` beside them where the rule knows one.
     """
@@ -44,7 +46,7 @@ class Rules(Kind):
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         rows = [_row(point.scenario, self.branch, _rule_named(name)) for name in point.own["rule"]]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns([{name: row[name] for name in (*self.variables(), "outcome", "reason")} for row in rows])
 
 
 def _rule_named(name: str) -> Rule | None:
@@ -68,19 +70,12 @@ def _by_solving(scenario: Scenario, branch: str, rule: Rule) -> dict[str, Any]:
     found = solve(scenario, branch, rule=rule, rtol=None)
     dimension = scenario.length * sum(scenario.ranks)
     nodes = rule.order**dimension if isinstance(rule, GaussHermite) else found.nodes
-    row: dict[str, Any] = {"outcome": found.outcome, "reason": found.reason, "nodes": nodes}
-    for name in ("q", "V", "m", "theta"):
-        value, error = getattr(found.overlaps, name), getattr(found.overlap_errors, name)
-        largest = np.abs(value).argmax()
-        row |= {name: np.abs(value).flat[largest], f"{name}_error": error.flat[largest]}
-    for name in ("test_error", "train_loss"):
-        row |= {name: getattr(found, name).value, f"{name}_error": getattr(found, name).error}
-    return row
+    return solution_row(found) | {"nodes": nodes}
 
 
 def _by_published_method(scenario: Scenario, branch: str) -> dict[str, Any]:
+    from ...comparison.published import MOST, ORDERS, published
     from ...theory.starts import start
-    from ._published import MOST, ORDERS, published
 
     q, V, m, theta = (float(np.ravel(part)[0]) for part in start(scenario, branch))
     overlaps, errors, iterations = published(scenario, np.array([q, m, V, theta]))

@@ -9,7 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import columns, solution_row, with_errors
 
 PARTS = ("q", "V", "m", "theta")
 NUMBERS = (
@@ -41,7 +43,7 @@ class Stability(Kind):
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         rows = [self._row(point.scenario, branch) for branch in point.own["branch"]]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns(rows)
 
     def _row(self, scenario: Scenario, branch: str) -> dict[str, Any]:
         from ...gaussian import Sobol
@@ -50,14 +52,10 @@ class Stability(Kind):
 
         rule = Sobol(self.nodes, seed=self.seed)
         found = solve(scenario, branch, rule=rule, rtol=None)
-        row: dict[str, Any] = dict.fromkeys(NUMBERS, np.nan) | {"outcome": found.outcome, "reason": found.reason}
-        for name in ("test_error", "train_loss"):
-            row |= {name: float(getattr(found, name).value), f"{name}_error": float(getattr(found, name).error)}
+        row: dict[str, Any] = dict.fromkeys(NUMBERS, np.nan) | solution_row(found)
         if found.outcome == "stalled":
             return row
         at = stability(found, rule)
-        row |= {"replicon": float(at.replicon.value), "replicon_error": float(at.replicon.error)}
-        for part, found_along in at.eigenvalues.items():
-            growth = found_along.growth
-            row |= {f"eigenvalue_{part}": float(growth.value), f"eigenvalue_{part}_error": float(growth.error)}
+        row |= with_errors(replicon=at.replicon)
+        row |= with_errors(**{f"eigenvalue_{part}": along.growth for part, along in at.eigenvalues.items()})
         return row | {"several_minima": at.several_minima}

@@ -9,7 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...scenario.scenario import Scenario
-from ..kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import columns, solution_row, with_errors
 
 if TYPE_CHECKING:
     from ...theory.rows import Found
@@ -30,6 +32,7 @@ class Theory(Kind):
       `budget` nodes; `seed`: which scrambles.
     - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
     - `stability`: also the replicon.
+    - `minimum`: which inner minimum every sample sits in, "lowest" or "reached", as in `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
     With both a semantic and a positional branch, `margin` = ε_t(semantic) − ε_t(positional) with its error, and
@@ -47,6 +50,7 @@ class Theory(Kind):
     seed: int = Field(0, ge=0)
     follow: str | None = None
     stability: bool = False
+    minimum: Literal["lowest", "reached"] = "lowest"
     batch: int = Field(8, ge=1)
 
     @model_validator(mode="after")
@@ -54,6 +58,10 @@ class Theory(Kind):
         if self.follow is not None and self.rtol is not None:
             raise ValueError("rtol: a branch that is followed has the same nodes everywhere: give `nodes` instead")
         return self
+
+    @property
+    def separable(self) -> bool:
+        return self.follow is None
 
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         if self.follow is not None and self.follow not in self.depends_on(axes, scenario):
@@ -87,40 +95,30 @@ class Theory(Kind):
 
         rule = Sobol(self.nodes, seed=self.seed)
         row = self._solved([point.scenario for point in points], rule, points)
-        entries = [[self._entries(found) for found in several] for several in row]
-        arrays = {name: [[entry[name] for entry in several] for several in entries] for name in entries[0][0]}
+        arrays = columns([columns([self._entries(found) for found in several]) for several in row])
         if self._compares:
             pair = [self.branches.index("semantic"), self.branches.index("positional")]
             against = [compared(several[pair[0]], several[pair[1]], rule) for several in row]
-            columns = zip(*against, strict=True)
-            arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, columns), strict=True))
+            margins = zip(*against, strict=True)
+            arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, margins), strict=True))
         return arrays
 
     def _solved(self, places: list[Scenario], rule: Any, points: Sequence[Point]) -> list[list[Found]]:
         from ...theory.rows import solve_afresh, solve_row
 
         if self.follow is None:
-            options: Any = {"rtol": self.rtol, "budget": self.budget, "around": self.stability or self._compares}
+            options: Any = {"rtol": self.rtol, "budget": self.budget, "minimum": self.minimum}
+            options["around"] = self.stability or self._compares
             return [[solve_afresh(place, branch, rule, **options) for branch in self.branches] for place in places]
         order = np.argsort([point.values[self.follow] for point in points], kind="stable")
-        row = solve_row([places[k] for k in order], self.branches, rule)
+        row = solve_row([places[k] for k in order], self.branches, rule, self.minimum)
         return [row[k] for k in np.argsort(order)]
 
     def _entries(self, found: Found) -> dict[str, Any]:
         from ...theory.rows import replicon_of
 
-        solution = found.solution
-        entries: dict[str, Any] = {}
-        for name, part in solution.overlaps._asdict().items():
-            largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
-            entries |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
-        for name in ("test_error", "train_loss"):
-            estimate = getattr(solution, name)
-            entries |= {name: float(estimate.value), f"{name}_error": float(estimate.error)}
-        for name in ("residual", "evaluations", "nodes", "seconds", *WORDS):
-            entries[name] = getattr(solution, name)
-        entries["several_minima"] = solution.several_minima
+        row = solution_row(found.solution)
         if self.stability:
-            radius, entries["several_minima"] = replicon_of(found)
-            entries |= {"replicon": float(radius.value), "replicon_error": float(radius.error)}
-        return entries
+            radius, row["several_minima"] = replicon_of(found)
+            row |= with_errors(replicon=radius)
+        return row

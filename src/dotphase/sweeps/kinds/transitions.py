@@ -9,8 +9,10 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..axes import is_number_of, same_axis
-from ..kind import Kind, Point, Variable
+from ..engine.axes import is_number_of, same_axis
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
+from ._rows import columns, with_errors
 
 if TYPE_CHECKING:
     from ...theory.transitions import Transition
@@ -26,6 +28,7 @@ class Transitions(Kind):
       unstable); `branch` and `direction` of the last three as in `dotphase.critical`.
     - `along`: the parameter, which is then no dimension of the result; `between`: where to look.
     - `precision`: standard error asked for; `budget`: most nodes; `nodes`: to begin with.
+    - `minimum`: which inner minima the branches have, "lowest" or "reached", as in `dotphase.critical`.
     - `near`: the label of a theory with both branches along the same parameter. A transition is then looked for in
       the uppermost interval of that grid in which the difference changes sign, and nowhere if it does not (train-loss
       and linear only).
@@ -46,6 +49,7 @@ class Transitions(Kind):
     precision: float = Field(2e-3, gt=0)
     budget: int = Field(2**17, ge=64)
     nodes: int = Field(2**13, ge=64)
+    minimum: Literal["lowest", "reached"] = "lowest"
     near: str | None = None
 
     def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
@@ -73,13 +77,9 @@ class Transitions(Kind):
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         found = [self._locate(point, name) for name in point.own["transition"]]
-        entries = {
-            "location": [float(each.location.value) for each in found],
-            "location_error": [float(each.location.error) for each in found],
-        }
-        for name in ("evaluations", "nodes", "seconds", "outcome", "reason"):
-            entries[name] = [getattr(each, name) for each in found]
-        return entries
+        plain = ("evaluations", "nodes", "seconds", "outcome", "reason")
+        rows = [{name: getattr(each, name) for name in plain} for each in found]
+        return columns([row | with_errors(location=each.location) for row, each in zip(rows, found, strict=True)])
 
     def _locate(self, point: Point, name: str) -> Transition:
         from ...estimate import Estimate
@@ -99,7 +99,7 @@ class Transitions(Kind):
             "budget": self.budget,
             "rule": Sobol(self.nodes) if name in SMOOTH else None,
         }
-        options |= {"branch": self.branch, "direction": self.direction}
+        options |= {"branch": self.branch, "direction": self.direction, "minimum": self.minimum}
         return critical(point.scenario, name, self.along, between, scan=scan, **options)
 
     def _differences(self, grid: Mapping[str, Any], name: str, scenario: Scenario) -> tuple[np.ndarray, ...]:

@@ -8,20 +8,38 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
+import numpy as np
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializeAsAny,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 
-from ..scenario import Scenario, paper, scenario_to_toml
-from ..scenario.files import scenario_from_tables
+from ...scenario import Scenario, paper, scenario_to_toml
+from ...scenario.files import scenario_from_tables
 from .axes import Axis, is_number_of, plain, same_axis, values_of
 from .kind import Kind, all_kinds, kind_named, named_object
+from .layout import Label
+
+DAY = 86_400.0
 
 
-def _computation(given: Any) -> Kind:
+def _computation(given: Any, info: ValidationInfo) -> Kind:
     if isinstance(given, Kind):
         return given
     if not isinstance(given, dict) or not isinstance(given.get("kind"), str):
         raise ValueError("expected a table with a `kind`")
-    return kind_named(given["kind"]).model_validate(given)
+    return kind_named(given["kind"], _trusted(info)).model_validate(given)
+
+
+def _trusted(info: ValidationInfo) -> bool:
+    return bool(info.context and info.context.get("trust_code"))
 
 
 def _source(given: Any) -> Any:
@@ -37,9 +55,6 @@ def _source(given: Any) -> Any:
     return given
 
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-
-
 class Study(BaseModel):
     """A grid of scenarios, and what to compute on it.
 
@@ -48,6 +63,7 @@ class Study(BaseModel):
     - `axes`: in this order the leading dimensions of every result. A name is a number of the scenario (as
       `Scenario.vary` takes it) or a parameter of a computation, such as `d`.
     - `compute`: label → computation; the label comes before the names of its variables.
+    - `time_limit`: seconds after which a unit of work that gives no answer is written down as failed.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -57,24 +73,38 @@ class Study(BaseModel):
     axes: dict[Label, Axis] = Field(default_factory=dict)
     compute: dict[Label, Annotated[SerializeAsAny[Kind], BeforeValidator(_computation)]] = Field(min_length=1)
 
+    time_limit: float = Field(DAY, gt=0)
+    _trust_code: bool = PrivateAttr(False)
+
     @cached_property
     def base(self) -> Scenario:
         """The scenario before the axes change it."""
         source = dict(self.scenario)
-        if "paper" in source:
-            _alone(source, "paper")
-            given = {"ridge" if name == "lambda" else name: value for name, value in source["paper"].items()}
-            try:
-                return paper(**given)
-            except TypeError as error:
-                raise ValueError(f"scenario.paper: {error}") from None
-        if "python" in source:
-            _alone(source, "python")
-            return named_object(source["python"], "scenario.python")()
+        for name, make in (("paper", _paper), ("python", self._by_function)):
+            if name in source:
+                _alone(source, name)
+                return make(source[name])
         return scenario_from_tables(source)
 
+    def _by_function(self, name: str) -> Scenario:
+        function = named_object(name, "scenario.python", self._trust_code)
+        try:
+            found = function()
+        except Exception as error:
+            raise ValueError(f"scenario.python: {name!r} failed: {type(error).__name__}: {error}") from None
+        if not isinstance(found, Scenario):
+            raise ValueError(f"scenario.python: {name!r} gave {type(found).__name__}, not a Scenario")
+        return found
+
+    @property
+    def named_code(self) -> list[str]:
+        """What is imported by name, outside of this package, when the study is computed."""
+        names = [self.scenario.get("python"), *(kind.kind for kind in self.compute.values())]
+        return sorted({name for name in names if isinstance(name, str) and ":" in name})
+
     @model_validator(mode="after")
-    def _consistent(self) -> Study:
+    def _consistent(self, info: ValidationInfo) -> Study:
+        self._trust_code = _trusted(info)
         names = list(self.axes)
         for at, name in enumerate(names):
             if any(same_axis(name, other) for other in names[:at]):
@@ -95,6 +125,14 @@ class Study(BaseModel):
         return values_of(axis, own.get(axis, self.axes[axis]))
 
 
+def _paper(given: dict[str, Any]) -> Scenario:
+    try:
+        with np.errstate(over="raise"):
+            return paper(**{"ridge" if name == "lambda" else name: value for name, value in given.items()})
+    except (TypeError, ArithmeticError) as error:
+        raise ValueError(f"scenario.paper: {error}, with {given}") from None
+
+
 def _alone(source: dict[str, Any], name: str) -> None:
     if len(source) > 1:
         raise ValueError(f"scenario: {name} stands alone, found {', '.join(source)}")
@@ -108,8 +146,9 @@ def _check_axis(study: Study, name: str) -> None:
         return
     for value in {plain(values.min()), plain(values.max())}:  # what a number may be is an interval
         try:
-            study.base.vary(**{name: value})
-        except (ValueError, TypeError) as error:
+            with np.errstate(over="raise"):
+                study.base.vary(**{name: value})
+        except (ValueError, TypeError, ArithmeticError) as error:
             raise ValueError(f"axes.{name}: {error}") from None
 
 
@@ -130,12 +169,13 @@ def _check_kind(study: Study, label: str, kind: Kind) -> None:
                     raise ValueError(f"{axis}: cannot be an axis, since the shape of the result depends on it")
 
 
-def read_study(path: str | Path, overrides: Iterable[str] = ()) -> Study:
+def read_study(path: str | Path, overrides: Iterable[str] = (), *, trust_code: bool = False) -> Study:
     """The study of a TOML file, with `key=value` overrides (`"axes.alpha.linspace=[0.1, 2, 5]"`) put in.
 
-    A `ValueError` names what is wrong, in one line.
+    A `ValueError` names what is wrong, in one line. Code that the study names (`python = "module:function"`, a kind of
+    its own) is imported only with `trust_code`.
 
-    **Arguments**: `path`, the file; `overrides`, as above.
+    **Arguments**: `path`, the file; `overrides`, as above; `trust_code`.
 
     **Example**: `read_study("slices.toml", ["compute.theory.nodes=4096"])`.
     """
@@ -150,15 +190,15 @@ def read_study(path: str | Path, overrides: Iterable[str] = ()) -> Study:
     if isinstance(source, dict) and isinstance(source.get("file"), str):
         source["file"] = str(path.parent / source["file"])  # a path in a file is meant from where the file is
     try:
-        return study_from(tables)
+        return study_from(tables, trust_code=trust_code)
     except ValueError as error:
         raise ValueError(f"study {path}: {error}") from None
 
 
-def study_from(tables: dict[str, Any]) -> Study:
-    """`Study.model_validate`, its complaints in one line."""
+def study_from(tables: dict[str, Any], *, trust_code: bool = False) -> Study:
+    """`Study.model_validate`, its complaints in one line; `trust_code` as in `read_study`."""
     try:
-        return Study.model_validate(tables)
+        return Study.model_validate(tables, context={"trust_code": trust_code})
     except ValidationError as error:
         raise ValueError("; ".join(_complaint(entry) for entry in error.errors())) from None
 

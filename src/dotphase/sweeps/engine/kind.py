@@ -11,25 +11,11 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, ClassVar, NamedTuple
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..scenario.scenario import Scenario
+from ...scenario.scenario import Scenario
 from .axes import Axis, is_number_of
-
-UNFINISHED = "unfinished"
-
-
-class Variable(NamedTuple):
-    """A quantity: the kind's own dimensions it has, and `"f8"`, another numpy type of numbers, or `"str"`."""
-
-    dims: tuple[str, ...] = ()
-    dtype: str = "f8"
-
-    @property
-    def fill(self) -> Any:
-        """What stands where nothing has been computed."""
-        return "" if self.dtype == "str" else np.nan if self.dtype.startswith("f") else 0
+from .layout import Variable
 
 
 class Point(NamedTuple):
@@ -84,6 +70,11 @@ class Kind(BaseModel):
         """Labels of computations whose results this one reads."""
         return ()
 
+    @property
+    def separable(self) -> bool:
+        """Whether the points of a unit can be computed one by one, so that one that fails leaves the others alone."""
+        return True
+
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         """Raise a `ValueError` on parameters that do not go with the study."""
 
@@ -107,13 +98,16 @@ class Kind(BaseModel):
         return common | self.variables()
 
 
-def kind_named(name: str) -> type[Kind]:
+def kind_named(name: str, trust_code: bool = False) -> type[Kind]:
     """The class a study means by `kind = name`."""
     if ":" in name:
-        return named_object(name, "kind")
+        found = named_object(name, "kind", trust_code)
+        if not _is_kind(found):
+            raise ValueError(f"kind: {name!r} is no class derived from dotphase.sweeps.Kind")
+        return found
     if name not in kind_names():
         raise ValueError(f"kind: expected one of {', '.join(kind_names())} or package.module:Class, got {name!r}")
-    module = import_module(f".kinds.{name}", __package__)
+    module = import_module(f"..kinds.{name}", __package__)
     return next(
         found for found in vars(module).values() if _is_kind(found) and found.model_fields["kind"].default == name
     )
@@ -121,7 +115,7 @@ def kind_named(name: str) -> type[Kind]:
 
 def kind_names() -> list[str]:
     """The kinds of this package, one per file in `kinds/`."""
-    from . import kinds
+    from .. import kinds
 
     return sorted(found.name for found in iter_modules(kinds.__path__) if not found.name.startswith("_"))
 
@@ -130,12 +124,15 @@ def all_kinds() -> Iterator[type[Kind]]:
     return map(kind_named, kind_names())
 
 
-def named_object(name: str, field: str) -> Any:
-    """What `package.module:name` stands for."""
+def named_object(name: str, field: str, trust_code: bool) -> Any:
+    """What `package.module:name` stands for: importing it runs code, which must have been allowed."""
     module, _, attribute = name.partition(":")
+    if not trust_code:
+        asked = "run code that comes with a study only if you trust it: --trust-code, or trust_code=True"
+        raise ValueError(f"{field}: {name!r} would import the module {module!r} and run it; {asked}")
     try:
         return getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{field}: {name!r} cannot be imported: {error}") from None
 
 

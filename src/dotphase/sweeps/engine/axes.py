@@ -5,18 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from ..scenario.scenario import ALIASES, Scenario
+from ...scenario.scenario import ALIASES, Scenario
 
-Count = Annotated[int, Field(ge=1)]
+MOST_VALUES = 10**6
+ROUNDING = 1e-9  # values this close, in proportion to the axis, are the same: 0.2 + 0.1 is 0.3
+
+Count = Annotated[int, Field(ge=1, le=MOST_VALUES)]
 
 
 class Linspace(BaseModel):
     """`{ linspace = [first, last, count] }`: evenly spaced, both ends included."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
-    linspace: tuple[float, float, Count]
+    linspace: tuple[FiniteFloat, FiniteFloat, Count]
 
     def values(self) -> np.ndarray:
         return np.linspace(*self.linspace)
@@ -26,7 +29,7 @@ class Logspace(BaseModel):
     """`{ logspace = [first, last, count] }`: evenly in proportion, between positive end values."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
-    logspace: tuple[float, float, Count]
+    logspace: tuple[FiniteFloat, FiniteFloat, Count]
 
     @model_validator(mode="after")
     def _positive(self) -> Logspace:
@@ -38,7 +41,7 @@ class Logspace(BaseModel):
         return np.geomspace(*self.logspace)
 
 
-Listed = Annotated[tuple[int | float | str, ...], Field(min_length=1)]
+Listed = Annotated[tuple[int | float | str, ...], Field(min_length=1, max_length=MOST_VALUES)]
 Axis = Linspace | Logspace | Listed
 
 
@@ -54,6 +57,20 @@ def values_of(name: str, axis: Axis) -> np.ndarray:
     if len(np.unique(values)) < len(values):
         raise ValueError(f"axes.{name}: a value occurs twice")
     return values
+
+
+def snapped(values: np.ndarray, stored: np.ndarray) -> np.ndarray:
+    """`values`, those that are a stored one up to rounding replaced by it: 0.2, 0.3, … made of 19 and of 22 steps."""
+    if values.dtype.kind != "f" or stored.dtype.kind != "f" or not len(stored):
+        return values
+    ordered = np.sort(stored)
+    above = np.searchsorted(ordered, values).clip(1, max(len(ordered) - 1, 1))
+    near = ordered[np.minimum(above, len(ordered) - 1)]
+    below = ordered[above - 1]
+    near = np.where(np.abs(values - below) < np.abs(values - near), below, near)
+    scale = np.maximum(np.abs(values), ROUNDING * np.abs(values).max())
+    found = np.where(np.abs(values - near) <= ROUNDING * scale, near, values)
+    return found if len(np.unique(found)) == len(found) else values
 
 
 def is_number_of(scenario: Scenario, name: str) -> bool:

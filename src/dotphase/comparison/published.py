@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...scenario import Scenario
+from ..scenario import Scenario
 
 ORDERS = (4, 3, 4, 3)
 KEPT, SMALL, MOST = 0.8, 1e-4, 200

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .processes import THREADS
+from .dask import THREADS
 
 if TYPE_CHECKING:
     from dask_jobqueue.slurm import SLURMCluster
+    from distributed import Security
 
 
 def slurm_cluster(
@@ -18,6 +19,8 @@ def slurm_cluster(
     gpu: bool = False,
     account: str | None = None,
     prologue: list[str] | None = None,
+    interface: str | None = None,
+    security: Security | None = None,
     **options: Any,
 ) -> SLURMCluster:
     """A dask cluster whose workers are SLURM jobs; `cluster.scale(jobs=8)` asks for eight of them.
@@ -30,13 +33,17 @@ def slurm_cluster(
 
     - `partition`, `cores`, `memory`, `walltime`, `gpu`, `account`: of one job.
     - `prologue`: lines of shell before the worker starts (`module load …`, `source venv/bin/activate`).
+    - `interface`: the network interface to listen on (`"ib0"`), which the nodes must reach; all of them unless given.
+    - `security`: certificates, as `make_certificates` makes them in a folder that nodes and login node share. Without
+      them whoever reaches the scheduler's port can run code as you: never do so on a network you do not trust.
     - `options`: further ones of `dask_jobqueue.SLURMCluster`.
 
     **Example**
 
-        with slurm_cluster("cpu", cores=32, walltime="12:00:00", prologue=["source venv/bin/activate"]) as cluster:
+        keys = make_certificates("keys")
+        with slurm_cluster("cpu", cores=32, prologue=["source venv/bin/activate"], security=keys) as cluster:
             cluster.scale(jobs=8)
-            run_sweep(read_study("study.toml"), "run.zarr", scheduler=cluster.scheduler_address)
+            run_sweep(read_study("study.toml"), "run.zarr", scheduler=cluster.scheduler_address, security=keys)
     """
     try:
         from dask_jobqueue.slurm import SLURMCluster
@@ -46,6 +53,8 @@ def slurm_cluster(
         raise ValueError(f"cores: at least one is needed, got {cores}")
     processes = 1 if gpu else cores
     limits = [f"export {name}={cores // processes}" for name in THREADS]
+    network: dict[str, Any] = {} if interface is None else {"interface": interface}
+    network |= {} if security is None else {"security": security, "protocol": "tls://"}
     directives = ["--gres=gpu:1"] * gpu + options.pop("job_extra_directives", [])
     return SLURMCluster(
         queue=partition,
@@ -57,5 +66,6 @@ def slurm_cluster(
         walltime=walltime,
         job_extra_directives=directives,
         job_script_prologue=[*limits, *(prologue or [])],
+        **network,
         **options,
     )

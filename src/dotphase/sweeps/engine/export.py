@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .store import Store, open_sweep
+from .store import Store
+from .view import open_sweep
 
 if TYPE_CHECKING:
     import pandas
@@ -36,12 +37,12 @@ def export(path: str | Path, form: str, out: str | Path | None = None) -> list[P
 
 def tables(path: str | Path) -> Iterator[tuple[str, pandas.DataFrame]]:
     """Name and table of each computation."""
-    plans = Store(path).plans
+    layouts = Store(path).layouts
     with open_sweep(path) as dataset:
-        for label, plan in plans.items():
+        for label, layout in layouts.items():
             entry = set(dataset[f"{label}_outcome"].dims)
             apart: dict[tuple, list[str]] = {}
-            for name in plan.variables:
+            for name in layout.variables:
                 dims = dataset[f"{label}_{name}"].dims
                 apart.setdefault(() if set(dims) <= entry else dims, []).append(name)
             for dims, names in apart.items():

@@ -1,0 +1,34 @@
+"""How answers become rows of a table: the one place where a solution of the theory is turned into named entries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ...estimate import Estimate
+    from ...theory.solution import Solution
+
+PLAIN = ("outcome", "reason", "mechanism", "residual", "evaluations", "nodes", "seconds", "several_minima")
+
+
+def with_errors(**estimates: Estimate) -> dict[str, float]:
+    """`name` and `name_error` of each estimate."""
+    found = {name: float(estimate.value) for name, estimate in estimates.items()}
+    return found | {f"{name}_error": float(estimate.error) for name, estimate in estimates.items()}
+
+
+def solution_row(solution: Solution) -> dict[str, Any]:
+    """Everything a study may ask of a solution; q, V, m, theta are the largest modulus over tokens and components."""
+    row = {name: getattr(solution, name) for name in PLAIN}
+    for name, part in solution.overlaps._asdict().items():
+        largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
+        row |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
+    return row | with_errors(test_error=solution.test_error, train_loss=solution.train_loss)
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of the same entries as columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
