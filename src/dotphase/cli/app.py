@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, finite, phases, reproduce, sweeps, theory
+from . import counting, explore, finite, phases, reproduce, sweeps, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -35,6 +35,7 @@ for _command in (theory.solve, theory.baseline, theory.branches, finite.train, f
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
 app.command()(reproduce.reproduce)
+app.command()(explore.explore)
 app.add_typer(counting.app, name="counting")
 app.add_typer(sweeps.app, name="sweep")
 app.command()(sweeps.export)
