@@ -47,11 +47,11 @@ async def branches(crew: Crew, asked: Branches) -> AsyncIterator[Any]:
     values = grid(asked.along, _value(asked.task, asked.along))
     yield {"event": "grid", "values": sorted(values), "along": asked.along}
 
-    async def one(stage: str, priority: int, value: float, branch: str) -> Any:
+    async def one(stage: str, priority: int, value: float, branch: str, minimum: str = asked.minimum) -> Any:
         task = asked.task.at(**{asked.along: value}).model_dump(by_alias=True)
-        given = {"task": task, "branch": branch, "stage": stage, "minimum": asked.minimum}
-        answer = await recalled(crew, "branch_point", priority, **given)
-        return {"event": "point", "value": value, "branch": branch, "stage": stage, **answer}
+        given = {"branch": branch, "stage": stage, "minimum": minimum}
+        answer = await recalled(crew, "branch_point", priority, task=task, **given)
+        return {"event": "point", "value": value, **given, **answer}
 
     async def linear(value: float) -> Any:
         task = asked.task.at(**{asked.along: value}).model_dump(by_alias=True)
@@ -62,6 +62,13 @@ async def branches(crew: Crew, asked: Branches) -> AsyncIterator[Any]:
     pieces += [lambda v=value, b=branch: one("coarse", COARSE, v, b) for value in values[1:] for branch in names]
     pieces += [lambda v=value: linear(v) for value in (values[:1] if asked.along == "alpha" else values)]
     pieces += [lambda v=value, b=branch: one("fine", FINE, v, b) for value in values for branch in names]
+    others = [minimum for minimum in crew.told.get("theories", ()) if minimum != asked.minimum]
+    pieces += [
+        lambda v=value, b=branch, m=minimum: one("coarse", FINE, v, b, m)
+        for minimum in others
+        for value in values
+        for branch in names
+    ]
     async for answer in _in_order(pieces):
         yield answer
 

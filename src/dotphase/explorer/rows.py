@@ -27,6 +27,7 @@ def row(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
     return {
         "margin": [None if d is None else d[0] for d in differences],
         "winner": [_winner(pair, d) for pair, d in zip(found, differences, strict=True)],
+        "broken": [_broken(pair) for pair in found],
         "missing": {name: [not pair[k] for pair in exists] for k, name in enumerate(("semantic", "positional"))},
         "lines": {
             "train-loss": _crossing(alphas, differences),
@@ -58,6 +59,15 @@ def _winner(pair: Pair, difference: tuple[float, float] | None) -> str:
         return there[0] if there else "unknown"
     value, error = difference
     return "undecided" if abs(value) <= 2 * error else "semantic" if value < 0 else "positional"
+
+
+def _broken(pair: Pair) -> bool:
+    """Whether replica symmetry is broken on the branch of lower loss: its replicon is above one by two errors."""
+    there = [solution for solution in pair if solution.outcome in USABLE]
+    if not there:
+        return False
+    replicon = min(there, key=lambda solution: float(solution.train_loss.value)).stability.replicon
+    return bool(replicon.value - 2 * replicon.error > 1)
 
 
 def _crossing(alphas: Sequence[float], differences: Sequence[tuple[float, float] | None]) -> Any:

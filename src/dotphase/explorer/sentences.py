@@ -18,8 +18,8 @@ from ..scenario import Scenario
 from ..theory import Solution
 from ..theory.solution import USABLE
 
-SIDE = 61  # points along each side of a landscape
-CANDIDATES = 512  # samples among which one with two minima is looked for
+SIDE, COARSE = 61, 25  # points along each side of a landscape, and of those searched for one with two minima
+CANDIDATES = 1500  # samples that are searched
 TWO_TOKENS = "the inner problem can be drawn for students of rank one"
 
 
@@ -71,57 +71,74 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
     """
     if solution.outcome not in USABLE:
         raise ValueError(f"{solution.branch}: {solution.outcome}: {solution.reason}")
-    scenario = solution.scenario
-    if scenario.ranks != (1, 1) or scenario.length != 2:
+    if solution.scenario.ranks != (1, 1) or solution.scenario.length != 2:
         raise ValueError(TWO_TOKENS)
-    problem, z, rival = _most_torn(solution, np.random.default_rng(seed))
-    minima = [z] if rival is None else [z, rival]
-    reach = max(1.0, *(1.6 * float(np.abs(point).max()) for point in (*minima, problem.centre)))
+    problem = _problems(solution, np.random.default_rng(seed))
+    reach = 1.2 * max(1.0, float(np.quantile(np.abs(problem.centre), 0.995)))
+    torn = _most_torn(solution, problem, np.linspace(-reach, reach, COARSE))
+    one = problem._replace(target=problem.target[..., torn, None], centre=problem.centre[..., torn, None])
     axis = np.linspace(-reach, reach, SIDE)
-    values = _energies(solution, problem, np.array(np.meshgrid(axis, axis, indexing="ij")).reshape(2, 1, -1))
+    values = _energies(solution, one, axis)[0]
+    step = axis[1] - axis[0]
+    minima = [_polished(solution, one, axis[list(at)], step) for at in _valleys(values)[:2]]
     return {
         "axis": plain(axis),
-        "energy": plain(values.reshape(SIDE, SIDE)),
-        "centre": plain(np.ravel(problem.centre)),
-        "minima": [
-            {"z": plain(np.ravel(point)), "energy": float(_energies(solution, problem, point.reshape(2, 1, 1))[0])}
-            for point in minima
-        ],
+        "energy": plain(values),
+        "centre": plain(np.ravel(one.centre)),
+        "minima": sorted(minima, key=lambda minimum: minimum["energy"]),
     }
 
 
-def _most_torn(solution: Solution, rng: np.random.Generator) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """The problem of one sample, (…, 1), its lowest minimum and the next one, if there is."""
+def _problems(solution: Solution, rng: np.random.Generator) -> Any:
+    """The inner problems of many random samples, as `dotphase.inner` writes them."""
     from ..finite.sampling import attention_of
     from ..inner import Problem
 
-    scenario, count = solution.scenario, CANDIDATES
-    roots = np.linalg.cholesky(scenario.law.rho)
-    u = np.einsum("lab,lbn->lan", roots, rng.standard_normal((2, 1, count)))
-    w = _fields(solution, u, rng.standard_normal((2, 1, count)))
-    target = attention_of(scenario.teacher, u)
-    problem = Problem(
-        target, w, np.linalg.inv(solution.overlaps.V), scenario.law.mean_gamma, dict(scenario.student.values)
-    )
-    found = _search(scenario.student.form, problem)
-    closest = int(np.argmin(np.asarray(found.gap)))
-    two = bool(np.isfinite(np.asarray(found.gap)[closest]))
-    sample = int(np.asarray(found.rival_of)[closest]) if two else 0
-    one = problem._replace(target=target[..., sample : sample + 1], centre=w[..., sample : sample + 1])
-    rival = np.asarray(found.rival)[..., closest] if two else None
-    return one, np.asarray(found.z)[..., sample], rival
+    scenario = solution.scenario
+    u = np.sqrt(scenario.law.rho) * rng.standard_normal((2, 1, CANDIDATES))
+    w = _fields(solution, u, rng.standard_normal((2, 1, CANDIDATES)))
+    precision, numbers = np.linalg.inv(solution.overlaps.V), dict(scenario.student.values)
+    return Problem(attention_of(scenario.teacher, u), w, precision, scenario.law.mean_gamma, numbers)  # type: ignore[arg-type]
 
 
-def _search(form: Any, problem: Any) -> Any:
-    import jax
+def _most_torn(solution: Solution, problem: Any, axis: np.ndarray) -> int:
+    """The sample whose second valley is least above its first; 0 if none has two."""
+    gaps = np.full(CANDIDATES, np.inf)
+    for sample, values in enumerate(_energies(solution, problem, axis)):
+        valleys = _valleys(values)
+        if len(valleys) > 1:
+            gaps[sample] = values[valleys[1]] - values[valleys[0]]
+    return int(gaps.argmin()) if np.isfinite(gaps).any() else 0
 
-    from ..inner import search
 
-    guesses = np.stack([problem.centre, np.zeros_like(problem.centre)])
-    return jax.jit(search, static_argnums=(0, 3))(form, problem, guesses, 64)
+def _valleys(values: np.ndarray) -> list[tuple[int, int]]:
+    """Inner points of a grid below their eight neighbours, lowest first."""
+    inner = values[1:-1, 1:-1]
+    size = values.shape[0]
+    shifts = [(i, j) for i in range(3) for j in range(3) if (i, j) != (1, 1)]
+    lower = np.all([inner < values[i : size - 2 + i, j : size - 2 + j] for i, j in shifts], axis=0)
+    found = [(int(i) + 1, int(j) + 1) for i, j in np.argwhere(lower)]
+    return sorted(found, key=lambda at: values[at])
 
 
-def _energies(solution: Solution, problem: Any, z: np.ndarray) -> np.ndarray:
+def _polished(solution: Solution, problem: Any, z: np.ndarray, step: float) -> dict[str, Any]:
+    """A minimum near z, by ever finer grids around the lowest point."""
+    lowest = np.inf
+    for _ in range(6):
+        axes = [coordinate + np.linspace(-step, step, 9) for coordinate in z]
+        values = _energies(solution, problem, *axes)[0]
+        i, j = np.unravel_index(values.argmin(), values.shape)
+        z, lowest, step = np.array([axes[0][i], axes[1][j]]), float(values[i, j]), step / 4
+    return {"z": plain(z), "energy": lowest}
+
+
+def _energies(solution: Solution, problem: Any, first: np.ndarray, second: np.ndarray | None = None) -> np.ndarray:
+    """E of every sample at every (z_1, z_2) of a grid, (samples, first, second)."""
     from ..inner import energy
 
-    return np.asarray(energy(solution.scenario.student.form, problem, z)).ravel()
+    second = first if second is None else second
+    samples, shape = problem.centre.shape[-1], (problem.centre.shape[-1], len(first), len(second))
+    grid = np.meshgrid(np.arange(samples), first, second, indexing="ij")
+    sample, z = grid[0].ravel(), np.stack([grid[1].ravel(), grid[2].ravel()])[:, None]
+    spread = problem._replace(target=problem.target[..., sample], centre=problem.centre[..., sample])
+    return np.asarray(energy(solution.scenario.student.form, spread, z)).reshape(shape)

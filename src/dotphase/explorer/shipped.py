@@ -64,14 +64,16 @@ def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
 
     grid = dataset.transpose("omega", "alpha", ...)
     rounded = lambda table: [[None if x is None else float(f"{x:.5g}") for x in row] for row in plain(table)]
-    replicon = grid["theory_replicon"] - 2 * grid["theory_replicon_error"]
+    above = grid["theory_replicon"] - 2 * grid["theory_replicon_error"] > 1
+    wins = grid["theory_margin"] < 0
+    broken = (above.sel(branch="semantic") & wins) | (above.sel(branch="positional") & ~wins)
     lines = {name: _line(dataset, name) for name in ("train-loss", "linear")}
     return {
         "omega": plain(grid["omega"].values.round(6)),
         "alpha": plain(grid["alpha"].values.round(6)),
         "margin": rounded(grid["theory_margin"].values),
         "winner": [list(map(str, row)) for row in grid["theory_winner"].values],
-        "broken": (replicon > 1).any("branch").values.tolist(),
+        "broken": broken.values.tolist(),
         "missing": {
             branch: (grid["theory_outcome"].sel(branch=branch) == "collapsed").values.tolist() for branch in MECHANISMS
         },

@@ -5,7 +5,7 @@ import { reading as diagramReading } from "./diagram.js";
 import { axis, caption, colour, css, dataAt, draw, faint, layout, painter, safe, written } from "./plots.js";
 import { change, inside, onChange, SCENARIO, state, task, touches } from "./state.js";
 
-const SHOWN = [["train_loss", "training loss ε_t"], ["test_error", "test error ε_g"], ["m", "position |m|"], ["theta", "meaning |θ|"]];
+const SHOWN = [["train_loss", "training loss ε<sub>t</sub>"], ["test_error", "test error ε<sub>g</sub>"], ["m", "position |m|"], ["theta", "meaning |θ|"]];
 const TITLES = { alpha: "samples per dimension α", omega: "how positional the teacher is, ω", sigma: "spread of the words σ", lambda: "ridge λ" };
 const BRANCHES = ["semantic", "positional"];
 const STEP = { alpha: 0.05, omega: 0.01, sigma: 0.02, lambda: 0.001 };
@@ -40,7 +40,8 @@ function request() {
   if (rest !== asked) {
     asked = rest;
     walked = [];
-    solved = { points: { semantic: new Map(), positional: new Map() }, baseline: new Map(), old: solved?.points };
+    const empty = () => ({ semantic: new Map(), positional: new Map() });
+    solved = { points: empty(), other: empty(), baseline: new Map() };
   }
   performance.mark("asked");
   points.start({ task: task(), along: state.along, minimum: state.minimum }, receive);
@@ -49,7 +50,8 @@ function request() {
 }
 
 function receive(message) {
-  if (message.event === "point") {
+  if (message.event === "point" && message.minimum !== state.minimum) solved.other[message.branch].set(message.value, message);
+  else if (message.event === "point") {
     const known = solved.points[message.branch].get(message.value);
     if (!known || known.stage === "coarse") solved.points[message.branch].set(message.value, message);
     if (message.value === state[state.along]) tell();
@@ -73,7 +75,7 @@ function tell() {
   if (!first) { note(at.semantic && at.positional ? `No branch here: ${safe(at.semantic.reason || at.positional.reason)}` : "solving …"); return; }
   hold(at);
   const other = first === "semantic" ? "positional" : "semantic";
-  const says = (branch) => (usable(at[branch]) ? `ε_t = ${written(at[branch].numbers.train_loss)}, ε_g = ${written(at[branch].numbers.test_error)}`
+  const says = (branch) => (usable(at[branch]) ? `ε<sub>t</sub> = ${written(at[branch].numbers.train_loss)}, ε<sub>g</sub> = ${written(at[branch].numbers.test_error)}`
     : `not here (${safe(at[branch].reason || at[branch].outcome)})`);
   const stage = at[first].stage === "coarse" ? " …" : "";
   diagramReading(`α = ${state.alpha}, ω = ${state.omega}: <b class="${first}">${first}</b> wins${stage}`);
@@ -122,7 +124,7 @@ function paintNow() {
     shape[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5 });
     shape.annotations.push(caption(title, `x${n}`, `y${n}`));
     shape.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
-    return [...BRANCHES.flatMap((branch) => curves(branch, name, n)), ...extras(name, n)];
+    return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
   });
   draw(plot, traces, shape).then(() => drawn());
 }
@@ -154,13 +156,21 @@ function curves(branch, name, n) {
   ];
 }
 
+// The theory that is not chosen, thin and dotted behind the chosen one.
+function otherTheory(branch, name, n) {
+  const own = [...solved.other[branch].values()].sort((a, b) => a.value - b.value);
+  if (!own.length) return [];
+  return [{ type: "scatter", mode: "lines", name: `${branch}, ${name}, ${own[0].minimum}`, x: own.map((point) => point.value), y: own.map((point) => point.numbers?.[name].value ?? null),
+    xaxis: `x${n}`, yaxis: `y${n}`, hoverinfo: "skip", line: { color: colour(branch), width: 1.2, dash: "dot" } }];
+}
+
 function extras(name, n) {
   const at = { type: "scatter", xaxis: `x${n}`, yaxis: `y${n}`, hoverinfo: "skip" };
   const value = state[state.along], branch = state.held || winner(), found = here()[branch];
   const traces = [];
   if (name === "test_error" && solved.baseline.size) {
     const flat = [...solved.baseline].sort((a, b) => a[0] - b[0]);
-    const ends = flat.length > 1 ? flat : [...solved.points.semantic.keys()].sort((a, b) => a - b).map((x) => [x, flat[0][1]]);
+    const ends = flat.length > 1 ? flat : [...solved.points.semantic.keys(), ...solved.points.positional.keys()].sort((a, b) => a - b).map((x) => [x, flat[0][1]]);
     traces.push({ ...at, mode: "lines", name: "linear baseline", x: ends.map(([x]) => x), y: ends.map(([, e]) => e.value), line: { color: css("soft"), width: 1.5, dash: "dot" } });
   }
   if (name === "train_loss" && walked.length > 1) traces.push({ ...at, mode: "lines", name: "walked", x: walked.map(([x]) => x), y: walked.map(([, y]) => y), line: { color: css("ink"), width: 1.5 } });

@@ -62,8 +62,9 @@ function begin({ alpha, omega }) {
 
 function fill(row) {
   const at = shown.omega.indexOf(row.omega);
-  shown.margin[at] = row.margin.map((x, i) => x ?? { semantic: -1e-2, positional: 1e-2 }[row.winner[i]] ?? null);
+  shown.margin[at] = row.margin;
   shown.winner[at] = row.winner;
+  shown.broken[at] = row.broken;
   for (const [name, found] of Object.entries(row.lines)) {
     if (!found) continue;
     const line = shown.lines[name];
@@ -78,9 +79,11 @@ function fill(row) {
 function paintNow() {
   if (!shown || !window.Plotly) return;
   const largest = Math.max(1e-6, ...shown.margin.flat().filter((x) => x !== null).map(Math.abs));
+  const alone = { semantic: -largest, positional: largest }; // where there is one branch only, it wins by far
   const bent = (x) => (x === null ? null : Math.sign(x) * Math.log1p((30 * Math.abs(x)) / largest));
+  const drawn = shown.margin.map((row, i) => row.map((x, j) => bent(x ?? alone[shown.winner[i][j]] ?? null)));
   const turned = (table) => shown.alpha.map((_, j) => shown.omega.map((_, i) => table[i][j]));
-  const heat = { type: "heatmap", name: "training loss, semantic − positional", x: shown.omega, y: shown.alpha, z: turned(shown.margin.map((row) => row.map(bent))),
+  const heat = { type: "heatmap", name: "training loss, semantic − positional", x: shown.omega, y: shown.alpha, z: turned(drawn),
     customdata: turned(shown.margin), zmid: 0, zmin: -3.5, zmax: 3.5, showscale: false, hoverinfo: "skip",
     colorscale: [[0, colour("semantic")], [0.5, css("even")], [1, colour("positional")]] };
   draw(plot, [heat, ...lines(), ...marks()], layout({

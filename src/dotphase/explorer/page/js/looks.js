@@ -62,9 +62,11 @@ async function request() {
     paint();
     if (!state.landscape) return;
     say("landscape", "searching for a torn sample …");
+    document.getElementById("landscape-plot").hidden = true;
     landscape = await ask("/api/sentence", { ...body, landscape: state.landscape }, mine.signal);
+    document.getElementById("landscape-plot").hidden = false;
     const [low, high] = landscape.minima;
-    say("landscape", high ? `Two minima, energies ${low.energy.toPrecision(4)} and ${high.energy.toPrecision(4)}: of 512 samples the one that is most torn.` : "None of 512 samples has a second minimum here.");
+    say("landscape", high ? `Two minima, energies ${low.energy.toPrecision(4)} and ${high.energy.toPrecision(4)}: of 1500 samples the one that is most torn.` : "None of 1500 samples has a second minimum here.");
     paint();
   } catch (error) {
     if (error.name === "AbortError") return;

@@ -61,7 +61,7 @@ function summary() {
   const kind = last.end.theta > last.end.m ? "semantic" : "positional";
   const counts = ["semantic", "positional"].map((name) => `${ended.filter((run) => (run.end.theta > run.end.m) === (name === "semantic")).length} ${name}`);
   const many = ended.length > 1 ? ` On the screen: ${counts.join(", ")}.` : "";
-  return `Seed ${last.seed} ended <b class="${kind}">${kind}</b> after ${last.end.step} steps: ε_t = ${last.end.loss.toPrecision(4)}, ε_g = ${written(last.end.test_error)}.${many}`;
+  return `Seed ${last.seed} ended <b class="${kind}">${kind}</b> after ${last.end.step} steps: ε<sub>t</sub> = ${last.end.loss.toPrecision(4)}, ε<sub>g</sub> = ${written(last.end.test_error)}.${many}`;
 }
 
 function finish(html) {
@@ -76,7 +76,7 @@ function paintNow() {
   const narrow = plot.clientWidth < 520;
   const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.18, ygap: 0.25 },
     xaxis: axis("step", { rangemode: "tozero" }), yaxis: axis("", { type: "log", exponentformat: "e", nticks: 6 }),
-    xaxis2: axis("position |m|", { rangemode: "tozero" }), yaxis2: axis("meaning |θ|", { rangemode: "tozero" }),
+    xaxis2: axis("position |m|", { range: [-0.02, 1.12 * most("m")] }), yaxis2: axis("meaning |θ|", { range: [-0.015, 1.12 * most("theta")] }),
     annotations: [caption("loss while training", "x", "y"), caption("where it is: position and meaning", "x2", "y2")] });
   shape.margin = { l: 58, r: 12, t: 24, b: 42 };
   draw(plot, [...runs.flatMap(paths), ...theory()], shape);
@@ -95,6 +95,8 @@ function paths(run) {
     meta: "decoration", marker: { size: 8, color: colour(run.end.theta > run.end.m ? "semantic" : "positional"), line: { color: css("ink"), width: 1 } } });
   return traces;
 }
+
+const most = (name) => Math.max(0.1, ...runs.flatMap((run) => run[name]), ...Object.values(here()).map((point) => point?.numbers?.[name].value ?? 0));
 
 const toHex = (ink) => (ink.startsWith("#") ? ink : "#888888");
 
