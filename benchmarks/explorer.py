@@ -2,7 +2,7 @@
 
 - `start`: seconds from the command to the first page, and to the first solved point.
 - `weight`: bytes of the page, and when it can be used.
-- `drags`: a hundred drags in a real browser; milliseconds from the move to the first new point of a branch on the screen.
+- `drags`: a hundred drags in a real browser; milliseconds from a move to the first new point of a branch on the screen.
 - `load`: fifty clients that drag for a minute: latencies, refusals, and the memory of all processes.
 - `fuzz`: ten thousand requests, from reasonable to mad: how they were answered.
 
@@ -26,6 +26,13 @@ from pathlib import Path
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+FRAME = """(() => {
+  const plot = document.getElementById('diagram-plot'), { xaxis, yaxis } = plot._fullLayout;
+  const box = plot.getBoundingClientRect();
+  return [box.left + xaxis._offset, box.top + yaxis._offset, xaxis._length, yaxis._length];
+})()"""  # of the diagram, on the screen
 
 
 @contextmanager
@@ -73,9 +80,18 @@ def browser_page(address: str):
         chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = chromium.new_context(viewport={"width": 1400, "height": 1000}).new_page()
         page.goto(address)
-        page.wait_for_function("document.documentElement.dataset.ready")
+        _wait(page, "document.documentElement.dataset.ready")
         yield page
         chromium.close()
+
+
+def _wait(page, expression: str) -> None:
+    """Until it holds; Playwright's own way evaluates strings in the page, which its policy forbids."""
+    end = time.monotonic() + 60
+    while not page.evaluate(expression):
+        if time.monotonic() > end:
+            raise TimeoutError(expression)
+        page.wait_for_timeout(20)
 
 
 def weight() -> dict:
@@ -97,10 +113,7 @@ def drags(count: int = 100) -> dict:
         until_ready(address)
         with browser_page(address) as page:
             page.wait_for_timeout(5000)
-            frame = page.evaluate(
-                "(() => { const p = document.getElementById('diagram-plot'), b = p.getBoundingClientRect(), l = p._fullLayout;"
-                "return [b.left + l.xaxis._offset, b.top + l.yaxis._offset, l.xaxis._length, l.yaxis._length] })()"
-            )
+            frame = page.evaluate(FRAME)
             waits = []
             ring = page.locator("#handle").bounding_box()
             page.mouse.move(ring["x"] + 15, ring["y"] + 15)
@@ -109,9 +122,7 @@ def drags(count: int = 100) -> dict:
                 left, top, width, height = frame
                 seen = page.evaluate("document.getElementById('branches-plot').dataset.drawn ?? ''")
                 page.mouse.move(left + width * rng.uniform(0.05, 0.95), top + height * rng.uniform(0.05, 0.95))
-                page.wait_for_function(
-                    f"(document.getElementById('branches-plot').dataset.drawn ?? '') !== {json.dumps(seen)}", timeout=20_000
-                )
+                _wait(page, f"(document.getElementById('branches-plot').dataset.drawn ?? '') !== {json.dumps(seen)}")
                 waits.append(float(page.evaluate("document.getElementById('branches-plot').dataset.first")))
                 page.wait_for_timeout(150)
             page.mouse.up()
@@ -216,20 +227,31 @@ def _request(rng: random.Random) -> dict:
     if rng.random() < 0.7:
         request["json"] = _body(rng)
     else:
-        request["content"] = bytes(rng.randrange(256) for _ in range(rng.choice([0, 3, 40, 20_000 if rng.random() < 0.1 else 9])))
-        headers["content-type"] = rng.choice(["application/json", "application/json", "text/plain", "multipart/form-data"])
+        request["content"] = bytes(
+            rng.randrange(256) for _ in range(rng.choice([0, 3, 40, 20_000 if rng.random() < 0.1 else 9]))
+        )
+        headers["content-type"] = rng.choice(
+            ["application/json", "application/json", "text/plain", "multipart/form-data"]
+        )
     return request | {"headers": headers}
 
 
 def _body(rng: random.Random):
     numbers = [0, -1, 0.3, 1.5, 2, 1e308, -1e-308, 2**63, "1", None, True, [], {}, "x" * 300, [[0.6, 0.4], [0.4, 0.6]]]
-    task = {name: rng.choice([rng.uniform(0.1, 1), rng.choice(numbers)]) for name in rng.sample(["alpha", "omega", "sigma", "lambda", "student", "positional", "zzz"], rng.randrange(5))}
+    task = {
+        name: rng.choice([rng.uniform(0.1, 1), rng.choice(numbers)])
+        for name in rng.sample(["alpha", "omega", "sigma", "lambda", "student", "positional", "zzz"], rng.randrange(5))
+    }
     if rng.random() < 0.4:
         task = {"alpha": round(rng.uniform(0.1, 3), 1)}
     names = ["along", "minimum", "d", "start", "optimiser", "seed", "seeds", "landscape", "text", "__proto__"]
     words = ["alpha", "semantic", "random", "gd", "lowest", "reached", "é字\u0000", 50, 60, 1, *numbers]
     body = {name: rng.choice(words) for name in rng.sample(names, rng.randrange(3))}
-    return rng.choice([body | {"task": task}] * 6 + [{"text": "".join(chr(rng.randrange(1, 0xD7FF)) for _ in range(rng.randrange(30)))}] * 2 + [task, rng.choice(numbers)])
+    return rng.choice(
+        [body | {"task": task}] * 6
+        + [{"text": "".join(chr(rng.randrange(1, 0xD7FF)) for _ in range(rng.randrange(30)))}] * 2
+        + [task, rng.choice(numbers)]
+    )
 
 
 def _memory(pid: int) -> int:
@@ -240,7 +262,11 @@ def _memory(pid: int) -> int:
 
 def _told(values: list[float]) -> dict[str, float]:
     ordered = sorted(values)
-    return {"median": round(statistics.median(ordered), 1), "p90": round(ordered[int(0.9 * (len(ordered) - 1))], 1), "least": round(ordered[0], 1)}
+    return {
+        "median": round(statistics.median(ordered), 1),
+        "p90": round(ordered[int(0.9 * (len(ordered) - 1))], 1),
+        "least": round(ordered[0], 1),
+    }
 
 
 if __name__ == "__main__":

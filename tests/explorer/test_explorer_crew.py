@@ -25,6 +25,12 @@ async def trainers(**options):
         await crew.stop()
 
 
+async def killed_at_work(crew):
+    async for message in crew.run("training", d=1000, optimiser="gd", **TRAINING):
+        if message["event"] == "step":
+            os.kill(crew.processes[0], signal.SIGKILL)
+
+
 def test_a_crew_answers_stops_survives_and_refuses():
     """In one test, since a worker takes seconds to load."""
 
@@ -47,9 +53,7 @@ def test_a_crew_answers_stops_survives_and_refuses():
 
             # A worker that dies fails its own order only.
             with pytest.raises(WorkFailed, match="died"):
-                async for message in crew.run("training", d=1000, optimiser="gd", **TRAINING):
-                    if message["event"] == "step":
-                        os.kill(crew.processes[0], signal.SIGKILL)
+                await killed_at_work(crew)
             assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
             assert crew.processes != before
 
@@ -76,10 +80,12 @@ def test_work_that_takes_too_long_is_ended():
 
 def test_points_go_outwards_from_the_one_that_is_dragged():
     values = grid("alpha", 1.23)
-    assert values[0] == 1.23 and len(values) == len(set(values)) == 26
+    assert values[0] == 1.23
+    assert len(values) == len(set(values)) == 26
     assert [abs(v - 1.23) for v in values] == sorted(abs(v - 1.23) for v in values)
     assert grid("lambda", 0.01).count(0.01) == 1
-    assert sorted(_halving(list(range(11)))) == list(range(11)) and _halving(list(range(11)))[0] == 0
+    assert sorted(_halving(list(range(11)))) == list(range(11))
+    assert _halving(list(range(11)))[0] == 0
 
 
 def test_answers_come_in_order_and_what_is_left_is_cancelled():
@@ -95,9 +101,8 @@ def test_answers_come_in_order_and_what_is_left_is_cancelled():
                 raise
 
         assert [k async for k in _in_order([lambda k=k: piece(k) for k in range(5)], 3)] == list(range(5))
-        async with contextlib.aclosing(_in_order([lambda k=k: piece(k) for k in range(5)], 3)) as answers:
-            async for _ in answers:
-                break
-        assert cancelled
+        async with contextlib.aclosing(_in_order([lambda k=k: piece(k) for k in (4, -1000, -2000, 3)], 3)) as answers:
+            assert await anext(answers) == 4
+        assert cancelled == [-1000, -2000]
 
     asyncio.run(story())

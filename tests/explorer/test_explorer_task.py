@@ -12,7 +12,9 @@ def test_the_default_task_is_the_papers():
 
 
 def test_every_number_reaches_the_scenario():
-    task = Task.model_validate({"alpha": 1.5, "omega": 0.2, "sigma": 0.7, "lambda": 0.02, "positional": [[1, 0], [0, 1]]})
+    task = Task.model_validate(
+        {"alpha": 1.5, "omega": 0.2, "sigma": 0.7, "lambda": 0.02, "positional": [[1, 0], [0, 1]]}
+    )
     assert task.scenario() == dotphase.paper(1.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]])
     assert task.at(alpha=0.5).scenario() == dotphase.paper(0.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]])
 

@@ -25,7 +25,8 @@ def test_python_and_the_study_file_mean_the_same_scenario(student, along, tmp_pa
     (tmp_path / "study.toml").write_text(said["study"])
     study = read_study(tmp_path / "study.toml")
     assert study.base == asked.task.scenario()
-    assert list(study.axes) == [along] and len(study.values(along)) == 25
+    assert list(study.axes) == [along]
+    assert len(study.values(along)) == 25
 
 
 def test_the_command_line_takes_what_is_copied():
@@ -36,7 +37,9 @@ def test_the_command_line_takes_what_is_copied():
         words = shlex.split(line)
         given = dict(zip(words[2::2], words[3::2], strict=True))
         numbers = [float(given[name]) for name in ("--alpha", "--omega", "--sigma", "--lambda")]
-        assert scenario_from(None, *numbers, given["--positional"]) == dotphase.paper(1.25, 0.15, 0.7, 0.003, OTHER["positional"])
+        assert scenario_from(None, *numbers, given["--positional"]) == dotphase.paper(
+            1.25, 0.15, 0.7, 0.003, OTHER["positional"]
+        )
 
 
 def test_bibtex_names_the_paper():
@@ -53,12 +56,15 @@ def test_nothing_that_is_a_letter_is_refused():
 
 def test_ten_letters_are_counted_and_less_is_explained():
     answer = count_letters("Banana Rama")
-    assert answer["letters"] == list("BANANARAMA") and answer["truth"] == [1, 5, 2, 5, 2, 5, 1, 5, 1, 5]
+    assert answer["letters"] == list("BANANARAMA")
+    assert answer["truth"] == [1, 5, 2, 5, 2, 5, 1, 5, 1, 5]
     for model in answer["models"].values():
         assert len(model["counts"]) == 10
         assert all(abs(sum(row) - 1) < 1e-3 for row in model["attention"])
     short = count_letters("ab 1")
-    assert "models" not in short and "8 more letters" in short["note"] and "1" in short["note"]
+    assert "models" not in short
+    assert "8 more letters" in short["note"]
+    assert "1" in short["note"]
 
 
 def test_both_transformers_that_ship_can_count():

@@ -23,7 +23,7 @@ from .crew import Busy, Crew, WorkFailed
 from .desk import Desk, TooMany
 from .export import texts
 from .guard import Guard
-from .jobs import branches, diagram, recalled, through_crew
+from .jobs import COARSE, FIRST, branches, diagram, recalled, through_crew
 from .shipped import DIAGRAM
 from .task import RANGES, STUDENTS, Branches, Diagram, Export, Letters, Sentence, Training, bounds
 
@@ -112,12 +112,12 @@ def _add_answers(app: FastAPI, theory: Crew, desk: Desk) -> None:
     async def sentence(asked: Sentence, client: str = Client) -> Any:
         desk.admit(client)
         given = asked.model_dump(by_alias=True)
-        return await recalled(theory, "sentence", 0, **given)
+        return await recalled(theory, "sentence", COARSE, **given)
 
     @app.post("/api/count")
     async def count(asked: Letters, client: str = Client) -> Any:
         desk.admit(client)
-        return await recalled(theory, "count", 0, text=asked.text)
+        return await recalled(theory, "count", FIRST, text=asked.text)
 
     @app.post("/api/export")
     async def export(asked: Export, client: str = Client) -> dict[str, str]:

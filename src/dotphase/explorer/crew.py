@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
+
 class Busy(Exception):
     """The queue is full."""
 
@@ -130,8 +131,8 @@ class Crew:
         """The last message of one order."""
         last = None
         async with contextlib.aclosing(self.run(work, priority, **arguments)) as messages:
-            async for last in messages:
-                pass
+            async for message in messages:
+                last = message
         return last
 
     async def _keep(self, place: int) -> None:

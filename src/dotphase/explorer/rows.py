@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def _broken(pair: Pair) -> bool:
 
 def _crossing(alphas: Sequence[float], differences: Sequence[tuple[float, float] | None]) -> Any:
     known = [(alpha, *d) for alpha, d in zip(alphas, differences, strict=True) if d is not None]
-    for (low, below, err_below), (high, above, err_above) in list(zip(known, known[1:], strict=False))[::-1]:
+    for (low, below, err_below), (high, above, err_above) in reversed(list(pairwise(known))):
         if below > 0 >= above:
             share = below / (below - above)
             slope = (above - below) / (high - low)

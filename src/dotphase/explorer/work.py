@@ -121,10 +121,8 @@ def _size(solution: Solution, name: str) -> Any:
     from ..estimate import Estimate
 
     value, error = getattr(solution.overlaps, name), getattr(solution.overlap_errors, name)
-    if name == "q":
-        sizes = np.trace(value, axis1=1, axis2=2)
-    else:
-        sizes = np.sqrt((value**2).reshape(len(value), -1).sum(1))
+    norms = np.sqrt((value**2).reshape(len(value), -1).sum(1))
+    sizes = np.trace(value, axis1=1, axis2=2) if name == "q" else norms
     return Estimate(float(sizes.mean()), float(np.max(error)))
 
 

@@ -12,8 +12,10 @@ const STEP = { alpha: 0.05, omega: 0.01, sigma: 0.02, lambda: 0.001 };
 const points = channel("/api/branches");
 const plot = document.getElementById("branches-plot");
 const pad = document.getElementById("branches-pad");
+const dots = document.getElementById("branches-dots");
 let solved = null, asked = "", walked = [];
-export const paint = painter(paintNow);
+export const paint = painter(paintNow, 300);
+const dot = painter(dotNow);
 const watchers = [];
 
 // What the other views want to know: the two solutions at the point, {semantic, positional}, when they are solved.
@@ -46,7 +48,8 @@ function request() {
   performance.mark("asked");
   points.start({ task: task(), along: state.along, minimum: state.minimum }, receive);
   tell();
-  paint();
+  dot();
+  paint(); // what was there stays until there is something to draw
 }
 
 function receive(message) {
@@ -55,6 +58,7 @@ function receive(message) {
     const known = solved.points[message.branch].get(message.value);
     if (!known || known.stage === "coarse") solved.points[message.branch].set(message.value, message);
     if (message.value === state[state.along]) tell();
+    dot();
   }
   if (message.event === "baseline") solved.baseline.set(message.value, message.test_error);
   if (["busy", "failed"].includes(message.event)) note(`The solver says: ${safe(message.reason)}.`);
@@ -81,7 +85,7 @@ function tell() {
   diagramReading(`α = ${state.alpha}, ω = ${state.omega}: <b class="${first}">${first}</b> wins${stage}`);
   const held = state.held ? ` You are on the <b class="${state.held}">${state.held}</b> branch${state.held === first ? "" : ", which is not the best any more"}.` : "";
   note(`<b class="${first}">${first}</b> ${says(first)}; <b class="${other}">${other}</b> ${says(other)}.${held}`);
-  for (const watcher of watchers) watcher(at, first);
+  for (const watcher of watchers) watcher();
 }
 
 // Hysteresis: the held branch is kept as long as it exists; where it ends, one falls onto the other.
@@ -114,27 +118,53 @@ function jump(event) {
 function note(html) { document.getElementById("branches-reading").innerHTML = html; }
 
 function paintNow() {
-  if (!solved || !window.Plotly) return;
+  const some = Object.values(solved?.points ?? {}).some((points) => points.size);
+  if (!window.Plotly || (!some && plot.data)) return;
   const narrow = plot.clientWidth < 520;
-  const shape = layout({ grid: { rows: narrow ? 4 : 2, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.16, ygap: narrow ? 0.35 : 0.3 }, annotations: [], shapes: [] });
-  shape.margin = { l: 58, r: 10, t: 24, b: 40 };
+  const frame = layout({ grid: { rows: narrow ? 4 : 2, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.16, ygap: narrow ? 0.35 : 0.3 }, annotations: [], shapes: [] });
+  frame.margin = { l: 58, r: 10, t: 24, b: 40 };
   const traces = SHOWN.flatMap(([name, title], k) => {
     const n = k ? k + 1 : "", last = narrow ? k === 3 : k > 1;
-    shape[`xaxis${n}`] = axis(last ? TITLES[state.along] : "", { type: state.along === "lambda" ? "log" : "linear" });
-    shape[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5 });
-    shape.annotations.push(caption(title, `x${n}`, `y${n}`));
-    shape.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
+    frame[`xaxis${n}`] = axis(last ? TITLES[state.along] : "", { type: state.along === "lambda" ? "log" : "linear" });
+    frame[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5 });
+    frame.annotations.push(caption(title, `x${n}`, `y${n}`));
+    frame.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
     return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
   });
-  draw(plot, traces, shape).then(() => drawn());
+  draw(plot, traces, frame).then(() => { dots.replaceChildren(); dot(); });
 }
 
+// Curves take a tenth of a second to draw. Until then every new point is a dot over the axes that are there, at once.
+function dotNow() {
+  const { _plots: frames } = plot._fullLayout ?? {};
+  if (!frames) return;
+  const names = Object.keys(frames), circles = [];
+  for (const branch of BRANCHES) {
+    for (const { value, numbers } of solved.points[branch].values()) {
+      if (numbers) SHOWN.forEach(([name], k) => circles.push(circle(frames[names[k]], value, numbers[name].value, branch)));
+    }
+  }
+  names.forEach((name) => circles.push(rule(frames[name])));
+  dots.replaceChildren(...circles);
+  measure();
+}
+
+const shape = (kind, attributes) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+};
+const within = (ax, x) => ax._offset + Math.max(0, Math.min(ax._length, ax.d2p(x)));
+const circle = ({ xaxis, yaxis }, x, y, branch) => shape("circle", { cx: within(xaxis, x), cy: within(yaxis, y), r: x === state[state.along] ? 6 : 3, fill: colour(branch) });
+const rule = ({ xaxis, yaxis }) => shape("line", { x1: within(xaxis, state[state.along]), x2: within(xaxis, state[state.along]), y1: yaxis._offset, y2: yaxis._offset + yaxis._length, stroke: css("ink") });
+
 // How long it took from the request to the first point of it on the screen: read by the benchmark.
-function drawn() {
-  if (!here().semantic?.numbers && !here().positional?.numbers) return;
-  if (plot.dataset.drawn === asked + state[state.along]) return;
-  plot.dataset.drawn = asked + state[state.along];
+function measure() {
+  if (!here().semantic && !here().positional) return;
+  const asking = asked + state[state.along];
+  if (plot.dataset.drawn === asking) return;
   plot.dataset.first = String(performance.now() - performance.getEntriesByName("asked").at(-1).startTime);
+  plot.dataset.drawn = asking;
 }
 
 function curves(branch, name, n) {
@@ -149,11 +179,13 @@ function curves(branch, name, n) {
   const band = { x: [...kept.map((i) => x[i]), ...kept.map((i) => x[i]).reverse()],
     y: [...kept.map((i) => y[i] + 2 * error[i]), ...kept.map((i) => y[i] - 2 * error[i]).reverse()] };
   const line = (width, dash) => ({ color: ink, width, dash });
-  return [
+  const all = [
     { ...at, ...band, type: "scatter", mode: "none", fill: "toself", fillcolor: faint(ink, 0.22), meta: "decoration" },
     { ...at, x, y, type: "scatter", mode: "lines", line: line(1.6, "dash"), name: `${branch}, ${name}`, meta: error },
     { ...at, x, y: thick, type: "scatter", mode: "lines+markers", line: line(3.6, "solid"), marker: { size: 4 }, meta: "decoration" },
   ];
+  const worth = [error.some((e) => e > 0), kept.length > 0, thick.some((value) => value !== null)];
+  return all.filter((_, k) => worth[k]); // every trace costs milliseconds
 }
 
 // The theory that is not chosen, thin and dotted behind the chosen one.

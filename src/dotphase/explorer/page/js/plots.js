@@ -21,18 +21,27 @@ export function axis(title, extra = {}) {
 export const caption = (text, xref, yref) => ({ text: `<b>${text}</b>`, xref: `${xref} domain`, yref: `${yref} domain`,
   x: 0, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12 } });
 
-// Draw when the browser next paints, with whatever is known by then.
-export function painter(paint) {
-  let asked = false;
-  return () => {
-    if (asked) return;
-    asked = true;
-    requestAnimationFrame(() => { asked = false; paint(); });
+// Draw when the browser next paints, with whatever is known by then; but, unless it is urgent, not again within `pause`
+// milliseconds: drawing takes time that a finger on the ring wants.
+export function painter(paint, pause = 0) {
+  let frame = 0, timer = 0, last = -Infinity;
+  const now = () => {
+    frame ||= requestAnimationFrame(() => {
+      clearTimeout(timer);
+      frame = timer = 0;
+      paint();
+      last = performance.now();
+    });
+  };
+  return (urgent = false) => {
+    const wait = last + pause - performance.now();
+    if (urgent || wait <= 0) now();
+    else timer ||= setTimeout(() => { timer = 0; now(); }, wait);
   };
 }
 
 export function draw(id, traces, shape) {
-  return window.Plotly.react(id, traces, shape, { displayModeBar: false, responsive: true });
+  return window.Plotly.react(id, traces, shape, { staticPlot: true, responsive: true });
 }
 
 // Where on which axes a pointer is: data coordinates, or null outside of all subplots.

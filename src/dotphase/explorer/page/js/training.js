@@ -10,7 +10,7 @@ const runs = [];
 const live = channel("/api/train");
 const plot = document.getElementById("training-plot");
 const [go, halt, again, clear] = ["train", "train-stop", "train-again", "train-clear"].map((id) => document.getElementById(id));
-export const paint = painter(paintNow);
+export const paint = painter(paintNow, 400);
 
 export function start() {
   go.addEventListener("click", begin);
