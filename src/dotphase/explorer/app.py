@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ def _add_answers(app: FastAPI, theory: Crew, desk: Desk) -> None:
 
 
 def _add_streams(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
-    def stream(client: str, kind: str, messages: AsyncIterator[Any]) -> StreamingResponse:
+    def stream(client: str, kind: str, messages: AsyncGenerator[Any, None]) -> StreamingResponse:
         """Admit a job before its answer begins, so that a refusal still has a status of its own."""
         desk.admit(client)
         desk.check(client, kind)
@@ -149,7 +149,7 @@ def _add_streams(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None
         return stream(client, "train", through_crew(trainers, "training", **asked.model_dump(by_alias=True)))
 
 
-async def _events(messages: AsyncIterator[Any], desk: Desk, client: str, kind: str) -> AsyncIterator[str]:
+async def _events(messages: AsyncGenerator[Any, None], desk: Desk, client: str, kind: str) -> AsyncIterator[str]:
     """Messages as events, until they end, fail, or are superseded."""
     told = lambda message: f"data: {json.dumps(message, separators=(',', ':'))}\n\n"
     with desk.job(client, kind) as superseded:

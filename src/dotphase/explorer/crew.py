@@ -12,7 +12,7 @@ import contextlib
 import itertools
 import multiprocessing
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -110,7 +110,7 @@ class Crew:
     def processes(self) -> list[int]:
         return [worker.process.pid for worker in self._workers if worker is not None and worker.process.pid]
 
-    async def run(self, work: str, priority: int = 0, **arguments: Any) -> AsyncIterator[Any]:
+    async def run(self, work: str, priority: int = 0, **arguments: Any) -> AsyncGenerator[Any, None]:
         """The messages of one order. Leaving the loop early makes the order unwanted."""
         if self.length >= self.waiting:
             raise Busy(f"{self.length} pieces of work wait already")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from typing import Any
 
@@ -34,7 +34,7 @@ async def recalled(crew: Crew, work: str, priority: int, **arguments: Any) -> An
     return answer
 
 
-async def through_crew(crew: Crew, work: str, **arguments: Any) -> AsyncIterator[Any]:
+async def through_crew(crew: Crew, work: str, **arguments: Any) -> AsyncGenerator[Any, None]:
     """The messages of one long piece of work, after how many wait before it."""
     yield {"event": "waiting", "before": crew.length}
     async with aclosing(crew.run(work, **arguments)) as messages:
@@ -42,7 +42,7 @@ async def through_crew(crew: Crew, work: str, **arguments: Any) -> AsyncIterator
             yield message
 
 
-async def branches(crew: Crew, asked: Branches) -> AsyncIterator[Any]:
+async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
     """Both branches: the point itself first, then its neighbours outwards on few nodes, then all again on many."""
     values = grid(asked.along, _value(asked.task, asked.along))
     yield {"event": "grid", "values": sorted(values), "along": asked.along}
@@ -73,7 +73,7 @@ async def branches(crew: Crew, asked: Branches) -> AsyncIterator[Any]:
         yield answer
 
 
-async def diagram(crew: Crew, asked: Diagram) -> AsyncIterator[Any]:
+async def diagram(crew: Crew, asked: Diagram) -> AsyncGenerator[Any, None]:
     """A coarse phase diagram, row by row; rows halve the gaps between those there are."""
     alphas = [round(float(alpha), 6) for alpha in np.linspace(*RANGES["alpha"], COLUMNS)]
     omegas = [round(float(omega), 6) for omega in np.linspace(*RANGES["omega"], ROWS)]
@@ -88,7 +88,7 @@ async def diagram(crew: Crew, asked: Diagram) -> AsyncIterator[Any]:
         yield answer
 
 
-async def _in_order(pieces: Iterable[Any], at_once: int = AT_ONCE) -> AsyncIterator[Any]:
+async def _in_order(pieces: Iterable[Any], at_once: int = AT_ONCE) -> AsyncGenerator[Any, None]:
     """The answers of pieces of work, a few of which are under way at any time."""
     waiting, under_way = iter(pieces), []
     try:

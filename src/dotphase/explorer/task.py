@@ -44,10 +44,10 @@ class Task(_Asked):
     - `alpha` α = n/d, `omega` ω, `sigma` σ, `ridge` λ; `positional` A, 2 × 2.
     """
 
-    alpha: float = Field(2.0, ge=0.05, le=8)
-    omega: float = Field(0.3, ge=0, le=1)
-    sigma: float = Field(0.5, ge=0.1, le=2)
-    ridge: float = Field(0.01, ge=1e-4, le=2, alias="lambda")
+    alpha: float = Field(default=2.0, ge=0.05, le=8)
+    omega: float = Field(default=0.3, ge=0, le=1)
+    sigma: float = Field(default=0.5, ge=0.1, le=2)
+    ridge: float = Field(default=0.01, ge=1e-4, le=2, alias="lambda")
     positional: Annotated[list[Row], Field(min_length=2, max_length=2)] = [[0.6, 0.4], [0.4, 0.6]]
     student: Student = "softmax"
 
@@ -87,11 +87,11 @@ class Training(_Asked):
     """One network after another, seeds `seed`, `seed` + 1, …"""
 
     task: Task = Task()
-    d: int = Field(400, ge=50, le=1000)
+    d: int = Field(default=400, ge=50, le=1000)
     start: Literal["semantic", "positional", "random"] = "random"
     optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
     seed: Seed = 0
-    seeds: int = Field(1, ge=1, le=24)
+    seeds: int = Field(default=1, ge=1, le=24)
 
 
 class Sentence(_Asked):
@@ -115,10 +115,10 @@ class Export(_Asked):
     task: Task = Task()
     along: Along = "alpha"
     minimum: Minimum = "lowest"
-    d: int = Field(400, ge=50, le=1000)
+    d: int = Field(default=400, ge=50, le=1000)
     start: Literal["semantic", "positional", "random"] = "random"
     optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
-    seeds: int = Field(1, ge=1, le=24)
+    seeds: int = Field(default=1, ge=1, le=24)
 
 
 def bounds() -> dict[str, Any]:

@@ -118,8 +118,8 @@ function jump(event) {
 function note(html) { document.getElementById("branches-reading").innerHTML = html; }
 
 function paintNow() {
-  const some = Object.values(solved?.points ?? {}).some((points) => points.size);
-  if (!window.Plotly || (!some && plot.data)) return;
+  if (!solved || !window.Plotly) return;
+  if (plot.data && !BRANCHES.some((branch) => solved.points[branch].size)) return;
   const narrow = plot.clientWidth < 520;
   const frame = layout({ grid: { rows: narrow ? 4 : 2, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.16, ygap: narrow ? 0.35 : 0.3 }, annotations: [], shapes: [] });
   frame.margin = { l: 58, r: 10, t: 24, b: 40 };
@@ -137,7 +137,7 @@ function paintNow() {
 // Curves take a tenth of a second to draw. Until then every new point is a dot over the axes that are there, at once.
 function dotNow() {
   const { _plots: frames } = plot._fullLayout ?? {};
-  if (!frames) return;
+  if (!frames || !solved) return;
   const names = Object.keys(frames), circles = [];
   for (const branch of BRANCHES) {
     for (const { value, numbers } of solved.points[branch].values()) {
