@@ -131,7 +131,7 @@ function paintNow() {
     frame.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
     return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
   });
-  draw(plot, traces, frame).then(() => { dots.replaceChildren(); dot(); });
+  draw(plot, traces, frame).then(() => dots.replaceChildren());
 }
 
 // Curves take a tenth of a second to draw. Until then every new point is a dot over the axes that are there, at once.
@@ -202,7 +202,7 @@ function extras(name, n) {
   const traces = [];
   if (name === "test_error" && solved.baseline.size) {
     const flat = [...solved.baseline].sort((a, b) => a[0] - b[0]);
-    const ends = flat.length > 1 ? flat : [...solved.points.semantic.keys(), ...solved.points.positional.keys()].sort((a, b) => a - b).map((x) => [x, flat[0][1]]);
+    const ends = state.along !== "alpha" ? flat : [...solved.points.semantic.keys(), ...solved.points.positional.keys()].sort((a, b) => a - b).map((x) => [x, flat[0][1]]);
     traces.push({ ...at, mode: "lines", name: "linear baseline", x: ends.map(([x]) => x), y: ends.map(([, e]) => e.value), line: { color: css("soft"), width: 1.5, dash: "dot" } });
   }
   if (name === "train_loss" && walked.length > 1) traces.push({ ...at, mode: "lines", name: "walked", x: walked.map(([x]) => x), y: walked.map(([, y]) => y), line: { color: css("ink"), width: 1.5 } });

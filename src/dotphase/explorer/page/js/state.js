@@ -3,7 +3,7 @@
 export const DEFAULTS = Object.freeze({
   alpha: 2, omega: 0.3, sigma: 0.5, lambda: 0.01, A: Object.freeze([0.6, 0.4, 0.4, 0.6]), student: "softmax", minimum: "lowest",
   along: "alpha", held: "", d: 400, start: "random", optimiser: "gd", seed: 0, seeds: 1,
-  sentence: 0, landscape: "", view: "sentence", letters: "HELLOWORLD", theme: "",
+  sentence: 3, landscape: "", view: "sentence", letters: "HELLOWORLD", theme: "",
 });
 const WORDS = {
   minimum: ["lowest", "reached"], along: ["alpha", "omega", "sigma", "lambda"], held: ["", "semantic", "positional"],
