@@ -74,7 +74,8 @@ def curve(page, name="semantic, train_loss"):
 
 
 def address(page):
-    page.wait_for_timeout(300)  # the address follows after a moment
+    wait(page, "location.hash !== ''")  # it follows after a moment
+    page.wait_for_timeout(300)
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).fragment, keep_blank_values=True).items()}
 
 

@@ -102,7 +102,6 @@ def _add_answers(app: FastAPI, theory: Crew, desk: Desk) -> None:
         return {
             "version": __version__,
             "ready": theory.ready.is_set(),
-            "theories": theory.told.get("theories", ["lowest"]),
             "students": {name: words for name, (words, _) in STUDENTS.items()},
             "ranges": RANGES,
             "bounds": bounds(),

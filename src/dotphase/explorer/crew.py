@@ -83,7 +83,6 @@ class Crew:
     ) -> None:
         self.name, self.size, self.waiting, self.seconds = name, size, waiting, seconds
         self.patience, self.first, self.courtesy = patience, first, courtesy
-        self.told: dict[str, Any] = {}  # what the first worker said of itself
         self.ready = asyncio.Event()
         self.replaced = 0
         self._queue: asyncio.PriorityQueue[_Order] = asyncio.PriorityQueue()
@@ -146,9 +145,6 @@ class Crew:
                 if not await self._serve(worker, hello):
                     await asyncio.sleep(1)  # it cannot even begin: do not spin
                     continue
-                while not hello.messages.empty():
-                    kind, content = hello.messages.get_nowait()
-                    self.told = content if kind == "message" else self.told
                 self.ready.set()
                 while True:
                     order = await self._queue.get()

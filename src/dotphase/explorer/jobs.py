@@ -7,12 +7,12 @@ import json
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from .crew import Crew
-from .task import RANGES, Along, Branches, Diagram, Task
+from .task import RANGES, Along, Branches, Diagram, Minimum, Task
 
 FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
 AT_ONCE = 4  # pieces of one job in the queue
@@ -62,7 +62,7 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
     pieces += [lambda v=value, b=branch: one("coarse", COARSE, v, b) for value in values[1:] for branch in names]
     pieces += [lambda v=value: linear(v) for value in (values[:1] if asked.along == "alpha" else values)]
     pieces += [lambda v=value, b=branch: one("fine", FINE, v, b) for value in values for branch in names]
-    others = [minimum for minimum in crew.told.get("theories", ()) if minimum != asked.minimum]
+    others = [minimum for minimum in get_args(Minimum) if minimum != asked.minimum]
     pieces += [
         lambda v=value, b=branch, m=minimum: one("coarse", FINE, v, b, m)
         for minimum in others

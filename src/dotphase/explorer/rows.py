@@ -43,7 +43,7 @@ def _losses_apart(pair: Pair) -> tuple[float, float] | None:
     semantic, positional = pair
     if not all(solution.outcome in USABLE for solution in pair):
         return None
-    error = semantic.rule.error(semantic.deviations[:, 1] - positional.deviations[:, 1])  # the same nodes
+    error = semantic.rule.error(semantic.deviations.train_loss - positional.deviations.train_loss)  # the same nodes
     return float(semantic.train_loss.value - positional.train_loss.value), float(error)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from .task import Task
@@ -65,31 +64,18 @@ def _do(pipe: Connection, name: str, arguments: dict[str, Any]) -> None:
 
 
 def warm_theory(say: Say) -> None:
-    """Compile what a first drag needs, and say which theories there are."""
+    """Compile what a first drag needs."""
     for branch in BRANCHES:
+        say(None)
         solved(Task(), branch, NODES["coarse"], "lowest")
-    say({"theories": list(theories())})
-
-
-@lru_cache(maxsize=1)
-def theories() -> tuple[str, ...]:
-    """The global minimum of the loss, and the one that training reaches, if this version knows it."""
-    from inspect import signature
-
-    from ..theory import solve
-
-    return ("lowest", "reached") if "minimum" in signature(solve).parameters else ("lowest",)
 
 
 def solved(task: Task, branch: str, nodes: int, minimum: str) -> Solution:
-    """One branch of the theory, on so many nodes."""
+    """One branch of the theory, on so many nodes, of the lowest minima or of those that training reaches."""
     from ..gaussian import Sobol
     from ..theory import solve
 
-    if minimum not in theories():
-        raise ValueError(f"minimum: this version solves {', '.join(theories())} only, got {minimum!r}")
-    options: dict[str, Any] = {"minimum": minimum} if len(theories()) > 1 else {}
-    return solve(task.scenario(), branch, rule=Sobol(nodes), rtol=None, **options)
+    return solve(task.scenario(), branch, rule=Sobol(nodes), rtol=None, minimum=minimum)
 
 
 def branch_point(say: Say, task: Message, branch: str, stage: str, minimum: str) -> None:
@@ -108,7 +94,7 @@ def described(solution: Solution) -> Message:
         "outcome": solution.outcome,
         "reason": solution.reason,
         "mechanism": solution.mechanism,
-        "several_minima": plain(solution.prox_disagreement),
+        "several_minima": plain(solution.several_minima),
         "nodes": solution.nodes,
         "numbers": plain(numbers) if usable else None,
     }

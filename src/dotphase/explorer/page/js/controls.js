@@ -28,12 +28,6 @@ export function start(about) {
   show();
 }
 
-export function offer(theories) {
-  const reached = at("minimum").querySelector("[value=reached]");
-  reached.disabled = !theories.includes("reached");
-  reached.textContent = reached.disabled ? "minimum that training reaches (not in this version)" : "minimum that training reaches";
-}
-
 function typed(name) {
   const number = Number(at(name).value);
   if (at(name).value !== "" && inside(name, number) && (!NUMBERS.includes(name) || Number.isInteger(number))) change({ [name]: number });

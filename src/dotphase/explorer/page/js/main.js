@@ -20,12 +20,11 @@ function theme() {
   for (const view of [diagram, branches, training, looks, counting]) view.paint();
 }
 
-// Until the solver has loaded, the page can be looked at; then it is told which theories there are.
+// Until the solver has loaded, the page can be looked at.
 async function untilReady() {
   for (;;) {
     try {
       const told = await about();
-      controls.offer(told.theories);
       if (told.ready) break;
       notice("The solver is warming up; the map is already there.");
     } catch { notice("The server does not answer. Is `dotphase explore` still running?"); }
