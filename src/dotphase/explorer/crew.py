@@ -33,6 +33,7 @@ class _Order:
     arguments: dict[str, Any] = field(compare=False)
     messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
     unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
+    taken: bool = field(compare=False, default=False)
 
 
 class Worker:
@@ -87,6 +88,7 @@ class Crew:
         self.replaced = 0
         self._queue: asyncio.PriorityQueue[_Order] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
+        self._wanted = 0
         self._workers: list[Worker | None] = [None] * size
         self._tasks: list[asyncio.Task] = []
 
@@ -102,8 +104,8 @@ class Crew:
 
     @property
     def length(self) -> int:
-        """How many orders wait."""
-        return self._queue.qsize()
+        """How many orders wait; those that nobody wants any more do not count, and cost nothing when their turn comes."""
+        return self._wanted
 
     @property
     def processes(self) -> list[int]:
@@ -115,6 +117,7 @@ class Crew:
             raise Busy(f"{self.length} pieces of work wait already")
         order = _Order(priority, next(self._numbers), work, arguments)
         self._queue.put_nowait(order)
+        self._wanted += 1
         try:
             while True:
                 kind, content = await order.messages.get()
@@ -125,6 +128,7 @@ class Crew:
                 yield content
         finally:
             order.unwanted.set()
+            self._wanted -= not order.taken
 
     async def answer(self, work: str, priority: int = 0, **arguments: Any) -> Any:
         """The last message of one order."""
@@ -148,7 +152,11 @@ class Crew:
                 self.ready.set()
                 while True:
                     order = await self._queue.get()
-                    if not order.unwanted.is_set() and not await self._serve(worker, order):
+                    if order.unwanted.is_set():
+                        continue
+                    order.taken = True
+                    self._wanted -= 1
+                    if not await self._serve(worker, order):
                         break
             finally:
                 self.replaced += 1
