@@ -104,7 +104,7 @@ class Crew:
 
     @property
     def length(self) -> int:
-        """How many orders wait; those that nobody wants any more do not count, and cost nothing when their turn comes."""
+        """How many orders wait; those that nobody wants any more do not count, and cost nothing in their turn."""
         return self._wanted
 
     @property
