@@ -30,16 +30,14 @@ def test_python_and_the_study_file_mean_the_same_scenario(student, along, tmp_pa
 
 
 def test_the_command_line_takes_what_is_copied():
-    from dotphase.cli.options import scenario_from
+    from dotphase.cli.options import _scenario
 
-    said = texts(Export.model_validate({"task": OTHER}))["command"]
-    for line in said.splitlines():
+    expected = dotphase.paper(1.25, 0.15, 0.7, 0.003, OTHER["positional"])
+    for line in texts(Export.model_validate({"task": OTHER}))["command"].splitlines():
         words = shlex.split(line)
         given = dict(zip(words[2::2], words[3::2], strict=True))
-        numbers = [float(given[name]) for name in ("--alpha", "--omega", "--sigma", "--lambda")]
-        assert scenario_from(None, *numbers, given["--positional"]) == dotphase.paper(
-            1.25, 0.15, 0.7, 0.003, OTHER["positional"]
-        )
+        numbers = {name: float(given[f"--{name}"]) for name in ("alpha", "omega", "sigma", "lambda")}
+        assert _scenario({**numbers, "positional": given["--positional"], "scenario": None}) == expected
 
 
 def test_bibtex_names_the_paper():

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from .options import one_line_errors
-
 
 def explore(
     port: Annotated[int, typer.Option("--port", help="Where to serve the page.", min=0, max=65535)] = 8765,
@@ -18,9 +16,8 @@ def explore(
     solvers: Annotated[int, typer.Option("--solvers", help="Processes that solve the theory.", min=1, max=64)] = 2,
 ) -> None:
     """Explore the phase transition in a browser: drag the point, watch branches, train networks, count letters."""
-    with one_line_errors():
-        try:
-            from dotphase.explorer.server import run
-        except ModuleNotFoundError as error:
-            raise ValueError(f"{error.name} is missing: pip install 'dotphase[explorer]'") from None
-        run(host, port, open_page, solvers, lambda line: typer.echo(line, err=True))
+    try:
+        from dotphase.explorer.server import run
+    except ModuleNotFoundError as error:
+        raise ValueError(f"{error.name} is missing: pip install 'dotphase[explorer]'") from None
+    run(host, port, open_page, solvers, lambda line: typer.echo(line, err=True))
