@@ -18,6 +18,7 @@ $(STAMP): pyproject.toml
 
 run: install
 	$(PY) -m dotphase phase-diagram --out out/phase-diagram
+	@echo "drag it yourself, in a browser: $(VENV)/bin/dotphase explore"
 
 test: install
 	$(PY) -m pytest

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, dynamics, finite, phases, reproduce, sweeps, theory
+from . import counting, dynamics, explore, finite, phases, reproduce, sweeps, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -37,6 +37,7 @@ for _command in (dynamics.dynamics, dynamics.bayes):
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
 app.command()(reproduce.reproduce)
+app.command()(explore.explore)
 app.add_typer(counting.app, name="counting")
 app.add_typer(sweeps.app, name="sweep")
 app.command()(sweeps.export)

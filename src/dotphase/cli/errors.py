@@ -78,9 +78,10 @@ def _leave_quietly() -> None:
 
 EXTRAS = {
     "pyarrow": "parquet",
-    "dask": "cluster",
-    "distributed": "cluster",
     "dask_jobqueue": "cluster",
+    "fastapi": "explorer",
+    "uvicorn": "explorer",
+    "plotly": "explorer",
 }
 
 

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from ...scenario.scenario import Scenario
 from ..engine.axes import same_axis
-from ..engine.kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 from ._seeds import Seeds, seeds_of
 
 NUMBERS = ("test_error", "test_error_error", "q", "q_error", "threshold")

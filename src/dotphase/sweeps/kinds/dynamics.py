@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..engine.kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 from ._seeds import Seeds, seeds_of
 
 OVERLAPS = ("q", "m", "theta")

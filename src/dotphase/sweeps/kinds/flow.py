@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ..engine.kind import Kind, Point, Variable
+from ..engine.kind import Kind, Point
+from ..engine.layout import Variable
 
 MOST_REST = 8  # points where the flow rests: more have not been seen
 

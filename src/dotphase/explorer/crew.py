@@ -1,0 +1,198 @@
+"""A crew: a few worker processes behind one bounded queue.
+
+An order names a piece of work (a function of `work.py`) and its arguments; its messages come back as they are made.
+An order that is no longer wanted is dropped from the queue, or told to stop; a worker that does not stop, takes too
+long, or dies, is replaced, and only its own order fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import multiprocessing
+import threading
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class Busy(Exception):
+    """The queue is full."""
+
+
+class WorkFailed(Exception):
+    """A piece of work did not come to its end, for a reason that can be shown."""
+
+
+@dataclass(order=True)
+class _Order:
+    priority: int
+    number: int
+    work: str = field(compare=False)
+    arguments: dict[str, Any] = field(compare=False)
+    messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
+    unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
+    taken: bool = field(compare=False, default=False)
+
+
+class Worker:
+    """One process, the pipe to it, and what it has said so far."""
+
+    def __init__(self, name: str, courtesy: int) -> None:
+        from .work import serve
+
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, courtesy), name=name, daemon=True)
+        self.process.start()
+        theirs.close()  # so that the pipe ends when the process does
+        self.said: asyncio.Queue = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        say = lambda message: self._loop.call_soon_threadsafe(self.said.put_nowait, message)
+        with contextlib.suppress(RuntimeError):  # the loop has been closed
+            try:
+                while True:
+                    say(self.pipe.recv())
+            except (EOFError, OSError):
+                say(("died", None))
+
+    def tell(self, message: Any) -> None:
+        with contextlib.suppress(OSError):  # it has died, which `said` tells
+            self.pipe.send(message)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join(5)
+        self.pipe.close()
+
+
+class Crew:
+    """A few workers of one kind.
+
+    - `size`: how many; `waiting`: how many orders may wait.
+    - `seconds`: what an order may take; `patience`: seconds from "stop" to the end of a worker that does not.
+    - `first`: done by every new worker before anything else: it loads and compiles what orders will need.
+    - `courtesy`: how much a worker yields to others, as `nice` counts.
+    """
+
+    def __init__(
+        self, name: str, size: int, waiting: int, seconds: float, patience: float, first: str, courtesy: int = 0
+    ) -> None:
+        self.name, self.size, self.waiting, self.seconds = name, size, waiting, seconds
+        self.patience, self.first, self.courtesy = patience, first, courtesy
+        self.ready = asyncio.Event()
+        self.replaced = 0
+        self._queue: asyncio.PriorityQueue[_Order] = asyncio.PriorityQueue()
+        self._numbers = itertools.count()
+        self._wanted = 0
+        self._workers: list[Worker | None] = [None] * size
+        self._tasks: list[asyncio.Task] = []
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._keep(place)) for place in range(self.size)]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for worker in filter(None, self._workers):
+            await asyncio.to_thread(worker.end)
+
+    @property
+    def length(self) -> int:
+        """How many orders wait; those that nobody wants any more do not count, and cost nothing in their turn."""
+        return self._wanted
+
+    @property
+    def processes(self) -> list[int]:
+        return [worker.process.pid for worker in self._workers if worker is not None and worker.process.pid]
+
+    async def run(self, work: str, priority: int = 0, **arguments: Any) -> AsyncGenerator[Any, None]:
+        """The messages of one order. Leaving the loop early makes the order unwanted."""
+        if self.length >= self.waiting:
+            raise Busy(f"{self.length} pieces of work wait already")
+        order = _Order(priority, next(self._numbers), work, arguments)
+        self._queue.put_nowait(order)
+        self._wanted += 1
+        try:
+            while True:
+                kind, content = await order.messages.get()
+                if kind == "done":
+                    return
+                if kind == "failed":
+                    raise WorkFailed(content)
+                yield content
+        finally:
+            order.unwanted.set()
+            self._wanted -= not order.taken
+
+    async def answer(self, work: str, priority: int = 0, **arguments: Any) -> Any:
+        """The last message of one order."""
+        last = None
+        async with contextlib.aclosing(self.run(work, priority, **arguments)) as messages:
+            async for message in messages:
+                last = message
+        return last
+
+    async def _keep(self, place: int) -> None:
+        """Have a worker in this place for ever, and hand it one order after another."""
+        if place:  # the first loads alone, so that the first answer comes soonest
+            await self.ready.wait()
+        while True:
+            worker = self._workers[place] = Worker(f"{self.name}-{place}", self.courtesy)
+            try:
+                hello = _Order(0, next(self._numbers), self.first, {})
+                if not await self._serve(worker, hello):
+                    await asyncio.sleep(1)  # it cannot even begin: do not spin
+                    continue
+                self.ready.set()
+                while True:
+                    order = await self._queue.get()
+                    if order.unwanted.is_set():
+                        continue
+                    order.taken = True
+                    self._wanted -= 1
+                    if not await self._serve(worker, order):
+                        break
+            finally:
+                self.replaced += 1
+                await asyncio.to_thread(worker.end)
+
+    async def _serve(self, worker: Worker, order: _Order) -> bool:
+        """Pass one order's messages on until it is done; whether the worker can go on."""
+        worker.tell((order.work, order.arguments))
+        unwanted = asyncio.create_task(order.unwanted.wait())
+        try:
+            return await self._listen(worker, order, unwanted)
+        finally:
+            unwanted.cancel()
+
+    async def _listen(self, worker: Worker, order: _Order, unwanted: asyncio.Task) -> bool:
+        loop = asyncio.get_running_loop()
+        deadline, stopping = loop.time() + self.seconds, False
+        while True:
+            said = asyncio.create_task(worker.said.get())
+            watched = {said} if stopping else {said, unwanted}
+            left = max(0.0, deadline - loop.time())
+            done, _ = await asyncio.wait(watched, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if said in done:
+                kind, content = said.result()
+                if kind == "died":
+                    order.messages.put_nowait(("failed", "a worker process died; please try again"))
+                    return False
+                order.messages.put_nowait((kind, content))
+                if kind in ("done", "failed"):
+                    return True
+                continue
+            said.cancel()
+            if unwanted in done and not stopping:
+                stopping, deadline = True, loop.time() + self.patience
+                worker.tell("stop")
+                continue
+            if not stopping:
+                order.messages.put_nowait(("failed", f"this took more than {self.seconds:g} s and was ended"))
+            return False

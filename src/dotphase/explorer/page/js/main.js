@@ -1,0 +1,56 @@
+// The page begins: learn the bounds, read the address, start the views.
+
+import { about } from "./api.js";
+import * as branches from "./branches.js";
+import * as controls from "./controls.js";
+import * as counting from "./counting.js";
+import * as diagram from "./diagram.js";
+import * as looks from "./looks.js";
+import { addTools } from "./plots.js";
+import * as share from "./share.js";
+import { change, learn, onChange, readAddress, state } from "./state.js";
+import * as tour from "./tour.js";
+import * as training from "./training.js";
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const notice = (text) => { document.getElementById("notice").textContent = text; };
+
+function theme() {
+  document.documentElement.dataset.theme = state.theme || (dark.matches ? "dark" : "light");
+  for (const view of [diagram, branches, training, looks, counting]) view.paint();
+}
+
+// Until the solver has loaded, the page can be looked at.
+async function untilReady() {
+  for (;;) {
+    try {
+      const told = await about();
+      if (told.ready) break;
+      notice("The solver is warming up; the map is already there.");
+    } catch { notice("The server does not answer. Is `dotphase explore` still running?"); }
+    await new Promise((done) => setTimeout(done, 400));
+  }
+  notice("");
+}
+
+async function begin() {
+  const told = await about();
+  learn(told);
+  Object.assign(state, readAddress());
+  document.getElementById("version").textContent = told.version;
+  addTools();
+  controls.start(told);
+  onChange((changed) => { if (changed.has("theme")) theme(); });
+  dark.addEventListener("change", theme);
+  document.getElementById("theme").addEventListener("click", () => change({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
+  window.addEventListener("hashchange", () => change(readAddress()));
+  share.start(notice);
+  tour.start();
+  theme();
+  await diagram.start();
+  for (const view of [branches, training, looks]) view.start();
+  document.documentElement.dataset.ready = String(performance.now());
+  await untilReady();
+}
+
+begin().catch((error) => notice(`The page could not start: ${error.message}`));

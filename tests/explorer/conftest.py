@@ -1,0 +1,51 @@
+"""One explorer for all tests: a server of its own, on any free port, ended with the tests."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("plotly")
+READY_WITHIN = 180  # seconds, on a busy machine that compiles everything anew
+
+
+class Explorer:
+    """A running server: where it is, and what it is."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "dotphase", "explore", "--no-open", "--port", "0"]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=os.environ)
+        assert self.process.stderr is not None
+        line = self.process.stderr.readline()
+        found = re.search(r"http://[^/]+/", line)
+        assert found, line
+        self.address = found[0]
+
+    def client(self, name: str = "test") -> httpx.Client:
+        return httpx.Client(base_url=self.address, timeout=120, headers={"client": name})
+
+    def wait(self) -> None:
+        with self.client() as client:
+            for _ in range(READY_WITHIN * 5):
+                if client.get("/api/about").json()["ready"]:
+                    return
+                time.sleep(0.2)
+        raise AssertionError("the explorer does not get ready")
+
+
+@pytest.fixture(scope="session")
+def explorer() -> Iterator[Explorer]:
+    server = Explorer()
+    try:
+        server.wait()
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(20)
+        server.process.stderr.close()

@@ -1,0 +1,243 @@
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason, where there is none."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium here (apt-get install chromium)", allow_module_level=True)
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+PATIENCE = 60_000  # milliseconds, on a busy machine
+SCREENSHOTS = os.environ.get("EXPLORER_SCREENSHOTS")  # a folder, for whoever wants to look
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser, explorer) -> Iterator:
+    """Open the page in a fresh profile; after the test, no page may have complained."""
+    complaints, contexts = [], []
+
+    def opened(fragment="", **options):
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 1000}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(explorer.address + fragment)
+        wait(page, "document.documentElement.dataset.ready")
+        wait(page, "document.getElementById('notice').textContent === ''")
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def wait(page, expression):
+    """Until a JavaScript expression holds. (Playwright's own way evaluates strings, which the page forbids.)"""
+    for _ in range(PATIENCE // 100):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"in vain: {expression}\n{page.inner_text('main')[:2000]}")
+
+
+def look(page, name):
+    if SCREENSHOTS:
+        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
+
+
+def solved(page):
+    """Wait until the branches at the point are solved and drawn."""
+    wait(page, "/ε.* = .*±/.test(document.getElementById('branches-reading').textContent)")
+
+
+def curve(page, name="semantic, train_loss"):
+    return page.evaluate(f"document.getElementById('branches-plot').data.find(t => t.name === '{name}')?.y")
+
+
+def address(page):
+    wait(page, "location.hash !== ''")  # it follows after a moment
+    page.wait_for_timeout(300)
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).fragment, keep_blank_values=True).items()}
+
+
+def test_the_page_loads_and_shows_the_paper(visit):
+    page = visit()
+    solved(page)
+    assert "semantic wins" in page.inner_text("#diagram-reading")
+    assert page.evaluate("document.getElementById('diagram-plot').data[0].type") == "heatmap"
+    look(page, "desktop-light")
+
+
+def test_dragging_the_point_changes_the_branches(visit):
+    page = visit()
+    solved(page)
+    before = curve(page)
+    handle = page.locator("#handle").bounding_box()
+    x, y = handle["x"] + 15, handle["y"] + 15
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(x + 8 * step, y + 12 * step)
+    page.mouse.up()
+    wait(page, "document.getElementById('diagram-reading').textContent.includes('positional wins')")
+    now = address(page)
+    assert float(now["omega"]) > 0.3
+    assert float(now["alpha"]) < 2
+    wait(page, "document.getElementById('branches-plot').data[1].y.filter(y => y !== null).length > 5")
+    assert curve(page) != before
+    look(page, "dragged")
+
+
+def test_arrow_keys_move_the_point(visit):
+    page = visit()
+    page.focus("#handle")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Shift+ArrowLeft")
+    now = address(page)
+    assert (now["alpha"], now["omega"]) == ("1.98", "0.25")
+    assert "α 1.98, ω 0.25" in page.get_attribute("#handle", "aria-valuetext")
+
+
+def test_hysteresis_can_be_walked(visit):
+    page = visit("#alpha=0.9&omega=0.3&held=semantic")
+    solved(page)
+    assert page.is_checked("#hold")
+    for _ in range(8):
+        before = page.inner_text("#branches-reading")
+        page.click("#walk-down")
+        wait(page, f"document.getElementById('branches-reading').textContent !== {before!r}")
+        solved(page)
+    wait(page, "document.getElementById('branches-reading').textContent.includes('on the positional branch')")
+    for _ in range(8):
+        page.click("#walk-up")
+        solved(page)
+    wait(page, "document.getElementById('branches-reading').textContent.includes('on the positional branch')")
+    look(page, "hysteresis")
+
+
+def test_training_streams_and_can_be_stopped(visit):
+    page = visit("#d=200&optimiser=lbfgs&seeds=3")
+    page.click("#train")
+    wait(page, "document.getElementById('training-reading').textContent.includes('ended')")
+    runs = "document.getElementById('training-plot').data.filter(t => /^seed.*loss$/.test(t.name))"
+    wait(page, f"{runs}.length === 3 && {runs}.every(t => t.x.length > 2)")
+    look(page, "training")
+    page.fill("#d", "1000")
+    page.select_option("#optimiser", "gd")
+    page.click("#train-again")
+    wait(page, "/step [0-9]+: loss/.test(document.getElementById('training-reading').textContent)")
+    page.click("#train-stop")
+    assert "Stopped" in page.inner_text("#training-reading")
+
+
+def test_letters_are_counted_as_they_are_typed(visit):
+    page = visit()
+    page.click("#tab-counting")
+    page.fill("#letters", "banana1")
+    wait(page, "document.getElementById('counting-note').textContent.includes('4 more letters')")
+    page.fill("#letters", "mississipp")
+    wait(page, "document.querySelectorAll('#counts tr').length === 4")
+    rows = page.evaluate(
+        "[...document.querySelectorAll('#counts tr')].map(r => [...r.children].map(c => c.textContent))"
+    )
+    assert rows[1] == ["true counts", "1", "3", "4", "4", "3", "4", "4", "3", "2", "2"]
+    look(page, "counting")
+
+
+def test_a_link_restores_the_whole_state_in_a_fresh_profile(visit):
+    fragment = (
+        "#alpha=1.37&omega=0.215&sigma=0.55&lambda=0.0125&A=0.3%2C0.7%2C0.8%2C0.2&student=softmax&minimum=lowest"
+        "&along=omega&held=&d=250&start=positional&optimiser=adam&seed=7&seeds=2&sentence=5&landscape=&view=counting"
+        "&letters=ABCABCABCA&theme=dark"
+    )
+    first = visit(fragment)
+    solved(first)
+    first.focus("#handle")
+    first.keyboard.press("ArrowUp")
+    address(first)
+    solved(first)
+    read = "[...document.querySelectorAll('input, select')].map(e => e.type === 'checkbox' ? e.checked : e.value)"
+    link = first.url
+    second = visit("#" + urlsplit(link).fragment)
+    solved(second)
+    assert second.evaluate(read) == first.evaluate(read)
+    assert second.url == link
+    assert "alpha=1.39" in link
+    assert second.inner_text("#diagram-reading").replace(" …", "") == first.inner_text("#diagram-reading").replace(
+        " …", ""
+    )
+    assert second.evaluate("document.documentElement.dataset.theme") == "dark"
+    look(second, "desktop-dark")
+
+
+def test_a_mad_link_is_the_default(visit):
+    page = visit("#alpha=NaN&omega=7&student=%3Cscript%3E&A=1,2&d=1e99&seed=1.5&nothing=1&theme=pink")
+    solved(page)
+    assert page.input_value("#alpha") == "2"
+    assert page.input_value("#student") == "softmax"
+
+
+def test_both_themes_and_the_downloads(visit, tmp_path):
+    page = visit(color_scheme="dark")
+    solved(page)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.click("#theme")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    for kind in ("SVG", "PNG", "CSV"):
+        with page.expect_download() as waiting:
+            page.click(f"#branches .tools button:text-is('{kind}')")
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.name == f"branches.{kind.lower()}"
+        assert path.stat().st_size > 200
+    assert (tmp_path / "branches.csv").read_text().startswith("trace,x,y,z,error")
+
+
+def test_a_phone_has_one_column_and_nothing_hangs_over(visit):
+    page = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    solved(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    lefts = page.evaluate("[...document.querySelectorAll('.card')].map(c => c.getBoundingClientRect().left)")
+    assert len(set(lefts)) == 1
+    page.tap("#diagram-pad", position={"x": 100, "y": 300})
+    assert float(address(page)["omega"]) < 0.3
+    look(page, "phone")
+
+
+def test_the_tour_ends_where_it_should_and_export_speaks_python(visit):
+    page = visit()
+    page.click("#tour-open")
+    page.click("#tour-pause")
+    for station in range(1, 8):
+        page.click("#tour-next")
+        assert page.inner_text("#tour-count") == f"{station + 1} of 8"
+        if station == 4:
+            solved(page)
+            look(page, "tour")
+    page.click("#tour-next")
+    assert page.is_hidden("#tour")
+    page.click("#export-open")
+    page.wait_for_selector("#export[open]")
+    assert "dotphase.paper(alpha=2" in page.inner_text("#export-text")
+    page.select_option("#export-kind", "study")
+    assert "[compute.theory]" in page.inner_text("#export-text")
+    look(page, "export")

@@ -1,0 +1,108 @@
+"""Worker processes: they answer, stop when told, may die, and are bounded."""
+
+import asyncio
+import contextlib
+import os
+import signal
+
+import pytest
+
+from dotphase.explorer.crew import Busy, Crew, WorkFailed
+from dotphase.explorer.jobs import _halving, _in_order, grid
+from dotphase.explorer.task import Task
+
+TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
+
+
+@contextlib.asynccontextmanager
+async def trainers(**options):
+    crew = Crew("test", **{"size": 1, "waiting": 2, "seconds": 120, "patience": 20, "first": "warm_training"} | options)
+    crew.start()
+    try:
+        await asyncio.wait_for(crew.ready.wait(), 180)
+        yield crew
+    finally:
+        await crew.stop()
+
+
+async def killed_at_work(crew):
+    async for message in crew.run("training", d=1000, optimiser="gd", **TRAINING):
+        if message["event"] == "step":
+            os.kill(crew.processes[0], signal.SIGKILL)
+
+
+def test_a_crew_answers_stops_survives_and_refuses():
+    """In one test, since a worker takes seconds to load."""
+
+    async def story():
+        async with trainers() as crew:
+            ends = [m async for m in crew.run("training", d=60, optimiser="lbfgs", **TRAINING) if m["event"] == "end"]
+            assert ends[0]["outcome"] in ("converged", "stopped")
+
+            with pytest.raises(WorkFailed, match="KeyError"):
+                await crew.answer("no such work")
+
+            # Whoever leaves early stops the work, and the worker goes on.
+            before = crew.processes
+            async with contextlib.aclosing(crew.run("training", d=600, optimiser="gd", **TRAINING)) as messages:
+                async for message in messages:
+                    if message["event"] == "step":
+                        break
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert crew.processes == before
+
+            # A worker that dies fails its own order only.
+            with pytest.raises(WorkFailed, match="died"):
+                await killed_at_work(crew)
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert crew.processes != before
+
+            # The queue has an end.
+            long = [asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING)) for _ in range(4)]
+            done, _ = await asyncio.wait(long, return_when=asyncio.FIRST_COMPLETED)
+            assert isinstance(done.pop().exception(), Busy)
+            for task in long:
+                task.cancel()
+            await asyncio.gather(*long, return_exceptions=True)
+
+    asyncio.run(story())
+
+
+def test_work_that_takes_too_long_is_ended():
+    async def story():
+        async with trainers() as crew:
+            crew.seconds = 0.5
+            with pytest.raises(WorkFailed, match="more than"):
+                await crew.answer("training", d=1000, optimiser="gd", **TRAINING | {"seeds": 20})
+
+    asyncio.run(story())
+
+
+def test_points_go_outwards_from_the_one_that_is_dragged():
+    values = grid("alpha", 1.23)
+    assert values[0] == 1.23
+    assert len(values) == len(set(values)) == 26
+    assert [abs(v - 1.23) for v in values] == sorted(abs(v - 1.23) for v in values)
+    assert grid("lambda", 0.01).count(0.01) == 1
+    assert sorted(_halving(list(range(11)))) == list(range(11))
+    assert _halving(list(range(11)))[0] == 0
+
+
+def test_answers_come_in_order_and_what_is_left_is_cancelled():
+    async def story():
+        cancelled = []
+
+        async def piece(k):
+            try:
+                await asyncio.sleep(0.01 * (5 - k))
+                return k
+            except asyncio.CancelledError:
+                cancelled.append(k)
+                raise
+
+        assert [k async for k in _in_order([lambda k=k: piece(k) for k in range(5)], 3)] == list(range(5))
+        async with contextlib.aclosing(_in_order([lambda k=k: piece(k) for k in (4, -1000, -2000, 3)], 3)) as answers:
+            assert await anext(answers) == 4
+        assert cancelled == [-1000, -2000]
+
+    asyncio.run(story())
