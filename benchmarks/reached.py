@@ -6,6 +6,7 @@
     python -m benchmarks.reached crossing        where trained losses cross, seed by seed
     python -m benchmarks.reached microscopic     which minimum do the samples of trained models sit in?
     python -m benchmarks.reached messages        does message passing end where training does?
+    python -m benchmarks.reached page            writes the table of docs/minima.md from what is there
     python -m benchmarks.reached cost            a reached solve against one of the lowest minima, in one run
 
 Results are read from and written to docs/results/reached.json; what is there is not computed again.
@@ -301,6 +302,45 @@ def cost(results: dict) -> None:
     _keep(results)
 
 
+def page(results: dict) -> None:
+    """The table of docs/minima.md, from the results alone."""
+    place = RESULTS.parent.parent / "minima.md"
+    before, _, rest = place.read_text(encoding="utf-8").partition("<!-- table -->\n")
+    _, _, after = rest.partition("<!-- end of table -->\n")
+    lines = ["| | | training, d → ∞ | reached | s.e. | lowest | s.e. |", "|---|---|---|---|---|---|---|"]
+    symbols = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "\\|m\\|", "theta": "\\|θ\\|"}
+    deviations: dict[str, list[float]] = {"reached": [], "lowest": []}
+    for name, row in results["table"].items():
+        if "limit" not in row:
+            continue
+        for key in OBSERVABLES:
+            trained, cells = _estimate(row["limit"][key]), []
+            if not any(row[minimum].get(key, [0])[0] for minimum in deviations):
+                continue
+            for minimum, list_ in deviations.items():
+                theory = row[minimum].get(key)
+                if theory is None or theory[0] == 0:
+                    cells += [row[minimum]["outcome"] if theory is None else "0", ""]
+                    continue
+                z = float(trained.deviation(_estimate(theory)))
+                list_.append(z)
+                cells += [f"{_estimate(theory):()}", f"{z:+.1f}"]
+            lines.append(f"| {name} | {symbols[key]} | {trained:()} | {' | '.join(cells)} |")
+            name = ""
+    for minimum, list_ in deviations.items():
+        within = sum(abs(z) < 3 for z in list_)
+        lines.append(f"\nWithin three standard errors of the {minimum} theory: {within} of {len(list_)} entries.")
+    text = before + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end of table -->\n" + after
+    place.write_text(text, encoding="utf-8")
+    print("\n".join(lines[-4:]))
+
+
+def _estimate(pair: list[float]):
+    from dotphase import Estimate
+
+    return Estimate(*pair)
+
+
 def _keep(results: dict) -> None:
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     fresh = RESULTS.with_suffix(".new")
@@ -310,7 +350,7 @@ def _keep(results: dict) -> None:
 
 def main(chosen: list[str]) -> None:
     tasks = {"table": table, "coverage": coverage, "transitions": transitions, "crossing": crossing}
-    tasks |= {"microscopic": microscopic, "messages": messages, "cost": cost}
+    tasks |= {"microscopic": microscopic, "messages": messages, "cost": cost, "page": page}
     for name in chosen or tasks:
         results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
         tasks[name](results)

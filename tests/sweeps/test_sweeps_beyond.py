@@ -5,7 +5,7 @@ import pytest
 
 from dotphase.dynamics import Start, one_pass
 from dotphase.scenario import paper
-from dotphase.sweeps.kind import Point, kind_named
+from dotphase.sweeps.engine.kind import Point, kind_named
 from dotphase.theory.bayes import bayes
 
 

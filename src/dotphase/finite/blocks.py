@@ -66,7 +66,7 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
             for start in range(first, inside.stop, max(1, BLOCK // (length * d))):
                 part = slice(start, min(start + max(1, BLOCK // (length * d)), inside.stop))
                 _fill(instance, sources, part, _Shifted(block, first), fields, grams)
-            file.write(block.tobytes() if not block.flags.c_contiguous else memoryview(block).cast("B"))
+            block.tofile(file)
     os.replace(partial, tokens.path)
     return attention_of(instance.scenario.teacher, fields), grams
 

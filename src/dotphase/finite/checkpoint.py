@@ -93,12 +93,12 @@ class KeptObjective(Objective):
     def _run(self, function: Callable, *arrays: np.ndarray) -> Any:
         name = self._passes._fields[self._passes.index(function)]
         question = hashlib.sha256(name.encode() + b"".join(np.ascontiguousarray(each).tobytes() for each in arrays))
-        found = self.tape.played(question.digest())
+        found: tuple[Any, ...] | None = self.tape.played(question.digest())
         if found is None:
             answer = self._live()._run(function, *arrays)
             found = answer if isinstance(answer, tuple) else (answer,)
             self.tape.record(question.digest(), found)
-        return found if len(found) > 1 else found[0]
+        return found[0] if len(found) == 1 else found
 
     def _live(self) -> Objective:
         """The objective with its data."""

@@ -45,8 +45,8 @@ class Samples(NamedTuple):
         """Some of them."""
         pick = lambda array: array[..., chosen]
         problem = self.problem._replace(target=pick(self.problem.target), centre=pick(self.problem.centre))
-        fields_ = (pick(array) for array in (self.w, self.u, self.start, self.lowest, self.reached))
-        return Samples(self.structure, *fields_, self.response, problem)
+        parts = {name: pick(getattr(self, name)) for name in ("w", "u", "start", "lowest", "reached")}
+        return self._replace(**parts, problem=problem)
 
     @in_double
     def energy(self, z: np.ndarray) -> np.ndarray:
@@ -80,14 +80,18 @@ def samples(solution: Solution) -> Samples:
     at = [fields(structure, values, x, block) for block in evaluator.ensemble.blocks]
     starts, responses = zip(*(signal(structure, values, x, each.u) for each in at), strict=True)
     count = at[0].u.shape[-1]
-    minima = (
-        _joined([block.z[..., :count] for block in found.blocks])
-        for found in (evaluator.lowest(x), evaluator.search(x))
-    )
+    minima = lambda found: _joined([block.z[..., :count] for block in found.blocks])
     target, w = _joined([each.problem.target for each in at]), _joined([each.problem.centre for each in at])
-    problem = at[0].problem._replace(target=target, centre=w)
-    u, start = _joined([each.u for each in at]), _joined(starts)
-    return Samples(structure, w, u, start, *minima, np.asarray(responses[0]), problem)
+    return Samples(
+        structure=structure,
+        w=w,
+        u=_joined([each.u for each in at]),
+        start=_joined(starts),
+        lowest=minima(evaluator.lowest(x)),
+        reached=minima(evaluator.search(x)),
+        response=np.asarray(responses[0]),
+        problem=at[0].problem._replace(target=target, centre=w),
+    )
 
 
 def _joined(parts) -> np.ndarray:
