@@ -1,0 +1,246 @@
+"""`one_step`: one step of replica-symmetry breaking, solved; the equations are in `clusters.py`.
+
+Newton's method starts at the replica-symmetric solution, with its slopes, and learns from step to step how they differ
+(Broyden's update). Δ = 0 is always a solution; where the prox jumps there is another one, which is the one looked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..estimate import Estimate, plain
+from ..gaussian import Sobol
+from ..precision import in_double
+from ..scenario.scenario import Scenario
+from .cluster_map import TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
+from .clusters import TOGETHER, Clusters
+from .deviations import solve_off_gauge
+from .linearised import linearise
+from .solution import Solution, SolveError
+from .solve import Start, solve
+
+FIRST = 0.02  # of q: where the search for Δ begins
+LONGEST = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
+
+
+@dataclass(frozen=True)
+class OneStep:
+    """One step of breaking at a Parisi parameter y.
+
+    - `overlaps`, `overlap_errors`: q_0, Δ (`spread`), V, m, θ per token; q_1 = q_0 + Δ is `overlaps.q_1`.
+    - `ratio`: Δ/q_1, of the token where it is largest; zero where Δ vanishes.
+    - `free_energy` f; `complexity` Σ; `energy` e = f + Σ/y, the training loss of the clusters that y weighs most; all per
+      dimension, as the training loss is.
+    - `outcome`: "converged" or "stalled", and the `reason`; `evaluations` of the map, on `nodes` × `inner` fields.
+    """
+
+    scenario: Scenario
+    branch: str
+    y: float
+    overlaps: Clusters
+    overlap_errors: Clusters
+    ratio: Estimate
+    free_energy: Estimate
+    complexity: Estimate
+    energy: Estimate
+    outcome: str
+    reason: str
+    evaluations: int
+    nodes: int
+    inner: int
+    seconds: float
+
+    def __str__(self) -> str:
+        words = f" ({self.reason})" if self.reason else ""
+        numbers = f"f = {self.free_energy}, Σ = {self.complexity}, e = {self.energy}, Δ/q_1 = {self.ratio}"
+        return f"{self.branch}, y = {self.y:g}: {self.outcome}{words}; {numbers}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists; numbers that are not finite become null."""
+        estimates = ("ratio", "free_energy", "complexity", "energy")
+        plainly = ("branch", "y", "overlaps", "overlap_errors", "outcome", "reason", "evaluations", "nodes", "inner")
+        numbers = {name: getattr(self, name).to_dict() for name in estimates}
+        return {name: plain(getattr(self, name)) for name in plainly} | numbers | {"seconds": round(self.seconds, 2)}
+
+
+@dataclass(frozen=True)
+class OneStepScan:
+    """Solutions over y. `bound`: max_y f, below which no minimum lies, at `bound_y`; `ground`: the y at which Σ = 0, whose
+    f is the ground state's energy, or None, and the `reason`."""
+
+    points: list[OneStep]
+    bound: Estimate
+    bound_y: float
+    ground: Estimate | None
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        ground = None if self.ground is None else self.ground.to_dict()
+        numbers = {"bound": self.bound.to_dict(), "bound_y": self.bound_y, "ground": ground, "reason": self.reason}
+        return numbers | {"points": [point.to_dict() for point in self.points]}
+
+
+@in_double
+def one_step(
+    scenario: Scenario,
+    start: Start = "positional",
+    y: float = 0.0,
+    *,
+    rule: Sobol | None = None,
+    inner: int = 64,
+    tolerance: float = 0.05,
+    most_evaluations: int = 25,
+) -> OneStep:
+    """The solution with one step of breaking that belongs to a replica-symmetric one.
+
+    **Arguments**
+
+    - `start`: of the replica-symmetric solve, or its solution.
+    - `y`: the Parisi parameter, per unit of training loss; at zero (q_1, V, m, θ) are the replica-symmetric ones.
+    - `rule`: nodes for (ξ_0, η), 2^11 unless given; `inner`: how many ξ_1 each of them has, a power of two.
+    - `tolerance`: of the last step, in standard errors.
+
+    **Example**
+
+        at = one_step(dotphase.paper(alpha=2, omega=0.3), "positional", y=500)
+        print(at.ratio, at.free_energy, at.complexity)
+    """
+    return one_step_scan(
+        scenario, start, [y], rule=rule, inner=inner, tolerance=tolerance, most_evaluations=most_evaluations
+    ).points[0]
+
+
+@in_double
+def one_step_scan(
+    scenario: Scenario,
+    start: Start,
+    ys: Iterable[float],
+    *,
+    rule: Sobol | None = None,
+    inner: int = 64,
+    tolerance: float = 0.05,
+    most_evaluations: int = 25,
+    progress: Callable[[int, int], None] | None = None,
+) -> OneStepScan:
+    """`one_step` over rising y, each from the one before, on the same nodes; `progress(done, total)` after each."""
+    ys, rule = sorted(map(float, ys)), rule or Sobol(2**11)
+    if not ys or ys[0] < 0:
+        raise ValueError(f"y: expected numbers of zero or above, got {ys}")
+    if inner < 4 or inner > TOGETHER or inner & (inner - 1):
+        raise ValueError(f"inner: expected a power of two from 4 to {TOGETHER}, got {inner}")
+    symmetric = start if isinstance(start, Solution) else solve(scenario, start, minimum="lowest", rtol=None)
+    if symmetric.minimum != "lowest":
+        raise ValueError("start: one step of breaking is about the lowest minima; solve with minimum='lowest'")
+    walk, points = _begin(symmetric, rule, inner), []
+    for y in ys:
+        began = time.perf_counter()
+        place, reason, spent = walk.solve(y, tolerance, most_evaluations)
+        points.append(_assemble(walk, symmetric, place, reason, spent, time.perf_counter() - began))
+        if progress is not None:
+            progress(len(points), len(ys))
+    return _summary(points)
+
+
+@dataclass
+class _Walk:
+    """Where the iteration is: its `state`, the `slope` of F as far as it is known, and the minima `known`."""
+
+    map: ClusterMap
+    state: np.ndarray
+    slope: np.ndarray
+    known: list[Any]
+
+    def at(self, y: float, state: np.ndarray) -> Place | None:
+        place, self.known = self.map(y, state, self.known)
+        return place
+
+    def deviations(self, place: Place) -> np.ndarray:
+        """How far each replicate's own solution lies from the pooled one, in invariant coordinates, (R, k)."""
+        return -solve_off_gauge(self.slope, place.change_scatter.T, place.gauge).T
+
+    def solve(self, y: float, tolerance: float, most: int) -> tuple[Place, str, int]:
+        """Iterate to the solution at y: the place, why it is none (or nothing), and the evaluations it took."""
+        place, spent, share, last = self.at(y, self.state), 1, 1.0, None
+        if place is None:
+            raise SolveError(f"one step of breaking: the response is not positive at y = {y:g}")
+        while True:
+            dx = -solve_off_gauge(self.slope, place.change, place.gauge)
+            errors = self.map.evaluator.rule.error(self.deviations(place))
+            if (np.abs(dx) <= tolerance * errors + 1e-9).all():
+                self.state = place.state
+                return place, "", spent
+            share = 0.5 * share if last is not None and dx @ last < 0 else min(1.0, 1.5 * share)
+            dx = last = share * dx * min(1.0, LONGEST / np.abs(dx).max())
+            after, spent = self.at(y, place.state + self.map.basis.T @ dx), spent + 1
+            while after is None and spent < most:
+                dx = last = 0.25 * dx
+                after, spent = self.at(y, place.state + self.map.basis.T @ dx), spent + 1
+            if after is None or spent >= most:
+                change = np.abs(place.change).max()
+                return place, f"the map still changes coordinates by {change:.1e} after {spent} evaluations", spent
+            missed = after.change - place.change - self.slope @ dx
+            self.slope, place = self.slope + np.outer(missed, dx) / (dx @ dx), after
+
+
+def _begin(symmetric: Solution, rule: Sobol, inner: int) -> _Walk:
+    """At the replica-symmetric solution, with a little Δ."""
+    at, o = linearise(symmetric), symmetric.overlaps
+    here = cluster_map(symmetric.scenario, at.kept, rule, inner)
+    start = Clusters((1 - FIRST) * o.q, FIRST * o.q, o.V, o.m, o.theta)
+    slope, own = -0.5 * np.eye(len(here.basis)), len(at.point.slope)  # Δ' grows as √Δ
+    slope[:own, :own] = at.point.slope
+    return _Walk(here, state_of(start, symmetric.scenario), slope, here.first_minima())
+
+
+def _assemble(walk: _Walk, symmetric: Solution, place: Place, reason: str, spent: int, seconds: float) -> OneStep:
+    scenario, rule, overlaps = symmetric.scenario, walk.map.evaluator.rule, place.overlaps
+    moved = [clusters_at(place.state + walk.map.basis.T @ dx, scenario) for dx in walk.deviations(place)]
+    error = lambda of: rule.error(np.array([of(each) - of(overlaps) for each in moved])) if not reason else np.inf
+    ratio = 0.0 if largest_ratio(overlaps) < 10 * TRACE else largest_ratio(overlaps)
+    errors = [error(lambda each, k=k: each[k]) * np.ones_like(part) for k, part in enumerate(overlaps)]
+    unsure = rule.error(place.number_scatter) if not reason else np.full(len(place.numbers), np.inf)
+    f, complexity, energy = (Estimate(*each) for each in zip(place.numbers, unsure, strict=True))
+    return OneStep(
+        scenario=scenario,
+        branch=symmetric.branch,
+        y=place.y,
+        overlaps=overlaps,
+        overlap_errors=Clusters(*errors),
+        ratio=Estimate(ratio, error(largest_ratio)),
+        free_energy=f,
+        complexity=complexity,
+        energy=energy,
+        outcome="stalled" if reason else "converged",
+        reason=reason,
+        evaluations=spent,
+        nodes=rule.count,
+        inner=walk.map.inner.shape[-1],
+        seconds=seconds,
+    )
+
+
+def largest_ratio(overlaps: Clusters) -> float:
+    """Tr Δ_l / Tr q_1l, the largest of them."""
+    trace = lambda matrix: np.trace(matrix, axis1=-2, axis2=-1)
+    return float((trace(overlaps.spread) / trace(overlaps.q_1)).max())
+
+
+def _summary(points: list[OneStep]) -> OneStepScan:
+    usable = [point for point in points if point.outcome == "converged"]
+    if not usable:
+        return OneStepScan(points, Estimate(points[0].free_energy.value, np.inf), points[0].y, None, "nothing converged")
+    best = max(usable, key=lambda point: float(point.free_energy))
+    for low, high in zip(usable, usable[1:], strict=False):
+        here, there = low.complexity, high.complexity
+        if low.y > 0 and here.value > 0 >= there.value:
+            # Where the line between them crosses zero, and how far its errors move that.
+            slope = (there.value - here.value) / (high.y - low.y)
+            root = Estimate(low.y - here.value / slope, float(max(here.error, there.error)) / abs(slope))
+            return OneStepScan(points, best.free_energy, best.y, root, "")
+    words = f"Σ does not change sign between y = {usable[0].y:g} and {usable[-1].y:g}"
+    return OneStepScan(points, best.free_energy, best.y, None, words)
