@@ -8,9 +8,10 @@ x = gap/s(q) away from its jump, in standard deviations of the field, and jumps 
 
     Σ_jumps = p(0) E[δg δgᵀ s(Δ)/s(q) | x = 0] / √π,      p the density of the signed x.
 
-The one-step equation for Δ at y → 0 is then Δ = B (E[J Δ Jᵀ] + Σ_jumps(Δ)), (B X)_l = ⟨γ_l R(Σ_κ γ_κ α X_κκ)R⟩. The jumps'
-part grows as √Δ: wherever there are jumps Δ = 0 is unstable, and while the regular part alone contracts there is one
-Δ > 0. Its size against q, Δ/q, tells how broken the symmetry is.
+The one-step equation for Δ at y → 0 is then Δ = B (E[J Δ Jᵀ] + Σ_jumps(Δ)), (B X)_l = ⟨γ_l R(Σ_κ γ_κ α X_κκ)R⟩. The
+jumps' part grows as √Δ: wherever there are jumps Δ = 0 is unstable, and while the regular part alone contracts there is
+one Δ > 0. Its size against q, Δ/q, tells how broken the symmetry is. (For the equation itself, which holds for large Δ
+too, see `one_step.py`.)
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class Jumps(NamedTuple):
     - `step`: δg = g' − g, (L, r_s, K).
     """
 
-    weight: np.ndarray
-    gap: np.ndarray
-    step: np.ndarray
+    weight: Any
+    gap: Any
+    step: Any
 
 
 @lru_cache(maxsize=64)
@@ -115,9 +116,9 @@ class Breaking:
             return "undecided: changes of basin are not counted"
         if self.squared_jump is None:
             return "replica symmetric"
-        if self.ratio is None or not self.density.value > 0:
+        if self.ratio is None:
             return f"undecided: {self.several:.2%} of samples have several minima"
-        return f"{'broken' if self.ratio.value > COMPARABLE else 'weakly broken'}: Δ/q = {self.ratio}"
+        return f"{'weakly broken' if self.ratio.value < COMPARABLE else 'broken'}: Δ/q = {self.ratio}"
 
     def to_dict(self) -> dict[str, Any]:
         estimates = ("regular", "density", "squared_jump", "ratio")
@@ -154,15 +155,13 @@ class Variance(NamedTuple):
 
 
 def settled_spread(variance: Variance, q: np.ndarray) -> np.ndarray | None:
-    """The Δ > 0 that reproduces itself, (L, r_s, r_s); None if it grows beyond q."""
+    """The Δ > 0 that reproduces itself, (L, r_s, r_s); None if there is none."""
     spread = 0.05 * q
     for _ in range(MOST_ITERATIONS):
         last, spread = spread, variance.next(spread)
-        if not _size(spread, q) < 1:
-            return None
         if np.abs(spread - last).max() < 1e-10 * np.abs(spread).max():
-            break
-    return spread
+            return spread
+    return None
 
 
 def breaking_of(
@@ -170,7 +169,7 @@ def breaking_of(
 ) -> Breaking:
     """The report, from the pooled variance of g and that of each replicate.
 
-    Replicate r maps Δ to G_r(Δ); to first order its own Δ is off by dΔ_r = (1 − ∂G/∂Δ)⁻¹ (G_r − G), pooled G at pooled Δ.
+    Replicate r maps Δ to G_r(Δ) instead of G(Δ); to first order its own Δ is off by dΔ_r = (1 − ∂G/∂Δ)⁻¹ (G_r − G).
     """
     pooled, *each = variances
     if not len(pooled.jumps.gap):

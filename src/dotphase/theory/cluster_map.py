@@ -1,8 +1,8 @@
 """The map of one step of breaking on fixed nodes: outer ones (ξ_0, η) and, around each of them, inner ones ξ_1.
 
-A state is made of the coordinates of (q_0, V, m, θ), as in the replica-symmetric theory, and of Δ, as those of q. The outer
-nodes are the theory's own, symmetries included. The inner ones are Sobol' points, shifted at random around each outer
-node, so that their errors average out over the outer ones.
+A state is made of the coordinates of (q_0, V, m, θ), as in the replica-symmetric theory, and of Δ, as those of q. The
+outer nodes are the theory's own, symmetries included. The inner ones are Sobol' points, shifted at random around each
+outer node, so that their errors average out over the outer ones.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from .clusters import (
 from .evaluator import Evaluator, evaluator_of
 from .gauge import tangents
 
+NUDGE = 1e-3  # the part of a deviation that is followed, to tell where all of it leads to first order
 TRACE = 1e-6  # of q_1, added to Δ, so that its logarithm has a fixed point where Δ vanishes
 
 
@@ -45,8 +46,8 @@ class Place(NamedTuple):
 
     - `overlaps`: q_0, Δ, V, m, θ there;  `change`: F(state), in invariant coordinates, (k,), without its part along the
       gauge orbit, `gauge`;  `change_scatter`: F of each replicate minus the pooled one, (R, k).
-    - `numbers`: f, Σ, e;  `number_scatter`: those of each replicate at the pooled overlaps, minus the pooled ones, (R, 3):
-      f is stationary, and Σ = y² df/dy, so what the overlaps themselves are off by hardly matters.
+    - `numbers`: f, Σ, e;  `number_scatter`: those of each replicate minus the pooled ones, (R, 3), all at the pooled
+      overlaps: f is stationary, so what the overlaps are off by matters to second order only.
     """
 
     y: float
@@ -61,11 +62,16 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusterMap:
-    """The map of a scenario. `evaluator`: whose outer nodes are used;  `inner`: points of the unit cube, (L r_s, I);  `shifts`:
-    of each outer node, (L r_s, N) per block;  `basis`: of the invariant coordinates of a state."""
+    """The map of a scenario.
+
+    - `evaluator`: whose outer nodes, those of `rule`, are used.
+    - `inner`: points of the unit cube, (L r_s, I);  `shifts`: of each outer node, (L r_s, N) per block.
+    - `basis`: of the invariant coordinates of a state.
+    """
 
     scenario: Scenario
     evaluator: Evaluator
+    rule: Sobol
     inner: np.ndarray
     shifts: list[np.ndarray]
     basis: np.ndarray
@@ -78,7 +84,7 @@ class ClusterMap:
         return [np.zeros((count // some, length, rank, some * size)) for count in counts]
 
     def __call__(self, y: float, state: np.ndarray, known: list[Any]) -> tuple[Place | None, list[Any]]:
-        """The map at a state, None where it is not defined; and the minima of all fields, found anew from `known` ones."""
+        """The map at a state, None where it is not defined; and all minima, found anew with `known` ones as a start."""
         rows, known = self._averages(y, state, known)
         here = clusters_at(state, self.scenario)
         hats = [self._hats(y, state, Averages(*row)) for row in zip(*rows, strict=True)]
@@ -86,14 +92,21 @@ class ClusterMap:
         at = [kinds(law, ridge, y, each) for each in hats]
         if not all(map(positive, at)):
             return None, known
-        images = np.array([state_of(overlaps_from(each), self.scenario) for each in at])
-        if not np.isfinite(images).all():
+        pooled, *each = map(overlaps_from, at)
+        image, gauge = state_of(pooled, self.scenario), self._gauge(state)
+        if not np.isfinite(image).all():
             return None, known
-        changes, gauge = (images - state) @ self.basis.T, self._gauge(state)
+        change = self.basis @ (image - state)
+        scatter = np.array([self.basis @ self._apart(pooled, image, other) for other in each])
         numbers = np.array([self._numbers(y, at[0], here, hats[0], row) for row in rows.within])
-        change = changes[0] - gauge.T @ (gauge @ changes[0])
-        scatter = changes[1:] - changes[0], numbers[1:] - numbers[0]
-        return Place(y, state, here, change, scatter[0], gauge, numbers[0], scatter[1]), known
+        change = change - gauge.T @ (gauge @ change)
+        return Place(y, state, here, change, scatter, gauge, numbers[0], numbers[1:] - numbers[0]), known
+
+    def _apart(self, pooled: Clusters, image: np.ndarray, other: Clusters) -> np.ndarray:
+        """How far a replicate's image lies from the pooled one, to first order: a Δ from few jumps may be tiny, and its
+        logarithm anything."""
+        nudged = Clusters(*(a + NUDGE * (b - a) for a, b in zip(pooled, other, strict=True)))
+        return (state_of(nudged, self.scenario) - image) / NUDGE
 
     def _averages(self, y: float, state: np.ndarray, known: list[Any]) -> tuple[Averages, list[Any]]:
         """Pooled averages and then those of each replicate, (1 + R, F), symmetrised; and the minima."""
@@ -104,13 +117,14 @@ class ClusterMap:
             run(evaluator.values, evaluator.spread, x, D, y, job[0], self.inner, *job[1:])
         )
         found = [work(jobs[0]), *at_once(work, jobs[1:])]  # the first alone, since it may compile
-        totals = [np.sum([np.asarray(part) for part in each], axis=0) for each in zip(*(a for _, a in found), strict=True)]
-        totals = [total @ evaluator.ensemble.average.T for total in totals]
+        summed = jax.tree.map(lambda *parts: np.sum(parts, axis=0), *(averages for _, averages in found))
+        totals = [total @ evaluator.ensemble.average.T for total in summed]
         return Averages(*(np.vstack([evaluator.rule.pool @ total, total]) for total in totals)), [z for z, _ in found]
 
     def _hats(self, y: float, state: np.ndarray, row: Averages) -> Clusters:
-        x = state[: self.evaluator.basis.shape[1]]
-        return Clusters(*map(np.asarray, compiled_conjugates(self.evaluator.structure)(self.evaluator.values, x, y, row)))
+        evaluator = self.evaluator
+        hats = compiled_conjugates(evaluator.structure)(evaluator.values, state[: evaluator.basis.shape[1]], y, row)
+        return Clusters(*map(np.asarray, hats))
 
     def _numbers(self, y: float, at, here: Clusters, hats: Clusters, row: np.ndarray) -> tuple[float, float, float]:
         """f, Σ and e from conjugates and one replicate's averages."""
@@ -138,7 +152,7 @@ def cluster_map(scenario: Scenario, kept: Group, rule: Sobol, inner: int) -> Clu
     of_spread = B[(B[:, ~of_q] == 0).all(1)][:, of_q]
     across = np.zeros((len(B), of_q.sum()))
     basis = np.block([[B, across], [np.zeros((len(of_spread), B.shape[1])), of_spread]])
-    return ClusterMap(scenario, evaluator, cube, shifts, basis)
+    return ClusterMap(scenario, evaluator, rule, cube, shifts, basis)
 
 
 def state_of(overlaps: Clusters, scenario: Scenario) -> np.ndarray:

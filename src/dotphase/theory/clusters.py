@@ -1,8 +1,8 @@
 """One step of replica-symmetry breaking at zero temperature: the map, its free energy and complexity.
 
-Minima of the loss come in clusters: overlap q_1 = q_0 + Δ within one, q_0 between two. With w_0 = m + C_0 ξ_0, q_0 = C_0C_0ᵀ,
-and u correlated with ξ_0 only, every sample (ξ_0, η) has fields w = w_0 + D ξ_1, Δ = DDᵀ; M(w) is the energy of its lowest
-minimum there, and ⟨·⟩ the average over ξ_1 with weight ∝ exp(−y M(w)). Per token l,
+Minima of the loss come in clusters: overlap q_1 = q_0 + Δ within one, q_0 between two. With w_0 = m + C_0 ξ_0,
+q_0 = C_0C_0ᵀ, and u correlated with ξ_0 only, every sample (ξ_0, η) has fields w = w_0 + D ξ_1, Δ = DDᵀ; M(w) is the
+energy of its lowest minimum there, and ⟨·⟩ the average over ξ_1 with weight ∝ exp(−y M(w)). Per token l,
 
     q̂_1 = α E⟨g gᵀ⟩,   q̂_0 = α E⟨g⟩⟨g⟩ᵀ,   m̂ = α E⟨g⟩,   θ̂ = α E[⟨g⟩ηᵀ] K⁻¹,
     V̂ = (θ̂ψᵀ − α E[⟨g⟩ξ_0ᵀ]) C_0⁻¹ + y(q̂_1 − q̂_0)                                     (= −α E⟨∂g/∂w⟩, jumps included)
@@ -13,7 +13,8 @@ and per kind of direction, Λ = λ + Σ_κ γ_κV̂_κ, Δ̂ = Σ_κ γ_κ(q̂_1
 
 These are the conditions for f to be stationary, of which Σ = y² ∂f/∂y is the complexity:
 
-    f = Σ_l {½ Tr[q̂_1V − V̂q_1 + y(q̂_1q_1 − q̂_0q_0)] + m̂·m + Tr θ̂ᵀθ} − ½⟨Tr Λ_y⁻¹H⟩ + ⟨ln det Λ_yΛ⁻¹⟩/2y − (α/y) E ln⟨e^{−yM}⟩.
+    f = Σ_l {½ Tr[q̂_1V − V̂q_1 + y(q̂_1q_1 − q̂_0q_0)] + m̂·m + Tr θ̂ᵀθ}
+        − ½⟨Tr Λ_y⁻¹H⟩ + ⟨ln det Λ_yΛ⁻¹⟩/2y − (α/y) E ln⟨e^{−yM}⟩.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ TOGETHER = 1024  # fields worked on together, as in `nodes.py`
 
 
 class Clusters(NamedTuple):
-    """The overlaps of one step of breaking, per token: `q_0`, `spread` Δ, `V`, (L, r_s, r_s), `m`, `theta`; the same for
-    conjugates, where `spread` is q̂_1 − q̂_0."""
+    """The overlaps of one step of breaking, per token: `q_0`, `spread` Δ, `V`, (L, r_s, r_s), `m`, `theta`; likewise
+    their conjugates, where `spread` is q̂_1 − q̂_0."""
 
     q_0: Any
     spread: Any
@@ -51,8 +52,8 @@ class Clusters(NamedTuple):
 
 
 class Averages(NamedTuple):
-    """Averages over samples: flattened `Moments` of which `within` has E⟨g gᵀ⟩ and `between` has E⟨g⟩⟨g⟩ᵀ in the place of
-    E[g gᵀ]; in the place of the loss E ln⟨e^{−yM}⟩/y, or −E⟨M⟩ at y = 0, and E⟨M⟩ in that of the energy."""
+    """Averages over samples, as flattened `Moments`: in the place of E[g gᵀ], `within` has E⟨g gᵀ⟩ and `between` has
+    E⟨g⟩⟨g⟩ᵀ; both have E ln⟨e^{−yM}⟩/y, which is −E⟨M⟩ at y = 0, in the place of the loss, and E⟨M⟩ as the energy."""
 
     within: Any
     between: Any

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..estimate import Estimate, plain
 from ..gaussian import Sobol
 from ..precision import in_double
 from ..scenario.scenario import Scenario
-from .cluster_map import TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
+from .cluster_map import NUDGE, TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
 from .clusters import TOGETHER, Clusters
 from .deviations import solve_off_gauge
 from .linearised import linearise
@@ -25,6 +26,7 @@ from .solution import Solution, SolveError
 from .solve import Start, solve
 
 FIRST = 0.02  # of q: where the search for Δ begins
+CLOSE = 0.01  # a last step may not be longer than this, however large the errors
 LONGEST = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
 
 
@@ -34,8 +36,7 @@ class OneStep:
 
     - `overlaps`, `overlap_errors`: q_0, Δ (`spread`), V, m, θ per token; q_1 = q_0 + Δ is `overlaps.q_1`.
     - `ratio`: Δ/q_1, of the token where it is largest; zero where Δ vanishes.
-    - `free_energy` f; `complexity` Σ; `energy` e = f + Σ/y, the training loss of the clusters that y weighs most; all per
-      dimension, as the training loss is.
+    - `free_energy` f; `complexity` Σ; `energy` e = f + Σ/y, the training loss of the clusters that y weighs most.
     - `outcome`: "converged" or "stalled", and the `reason`; `evaluations` of the map, on `nodes` × `inner` fields.
     """
 
@@ -70,8 +71,8 @@ class OneStep:
 
 @dataclass(frozen=True)
 class OneStepScan:
-    """Solutions over y. `bound`: max_y f, below which no minimum lies, at `bound_y`; `ground`: the y at which Σ = 0, whose
-    f is the ground state's energy, or None, and the `reason`."""
+    """Solutions over y. `bound`: max_y f, below which no minimum lies, at `bound_y`; `ground`: the y at which Σ = 0,
+    whose f is the ground state's energy, or None, and the `reason`."""
 
     points: list[OneStep]
     bound: Estimate
@@ -171,7 +172,7 @@ class _Walk:
         while True:
             dx = -solve_off_gauge(self.slope, place.change, place.gauge)
             errors = self.map.evaluator.rule.error(self.deviations(place))
-            if (np.abs(dx) <= tolerance * errors + 1e-9).all():
+            if (np.abs(dx) <= np.minimum(tolerance * errors, CLOSE) + 1e-9).all():
                 self.state = place.state
                 return place, "", spent
             share = 0.5 * share if last is not None and dx @ last < 0 else min(1.0, 1.5 * share)
@@ -199,8 +200,9 @@ def _begin(symmetric: Solution, rule: Sobol, inner: int) -> _Walk:
 
 def _assemble(walk: _Walk, symmetric: Solution, place: Place, reason: str, spent: int, seconds: float) -> OneStep:
     scenario, rule, overlaps = symmetric.scenario, walk.map.evaluator.rule, place.overlaps
-    moved = [clusters_at(place.state + walk.map.basis.T @ dx, scenario) for dx in walk.deviations(place)]
-    error = lambda of: rule.error(np.array([of(each) - of(overlaps) for each in moved])) if not reason else np.inf
+    moved = [clusters_at(place.state + NUDGE * walk.map.basis.T @ dx, scenario) for dx in walk.deviations(place)]
+    apart = lambda of: np.array([of(each) - of(overlaps) for each in moved]) / NUDGE  # to first order
+    error = lambda of: rule.error(apart(of)) if not reason else np.inf
     ratio = 0.0 if largest_ratio(overlaps) < 10 * TRACE else largest_ratio(overlaps)
     errors = [error(lambda each, k=k: each[k]) * np.ones_like(part) for k, part in enumerate(overlaps)]
     unsure = rule.error(place.number_scatter) if not reason else np.full(len(place.numbers), np.inf)
@@ -218,7 +220,7 @@ def _assemble(walk: _Walk, symmetric: Solution, place: Place, reason: str, spent
         outcome="stalled" if reason else "converged",
         reason=reason,
         evaluations=spent,
-        nodes=rule.count,
+        nodes=walk.map.rule.count,
         inner=walk.map.inner.shape[-1],
         seconds=seconds,
     )
@@ -233,9 +235,10 @@ def largest_ratio(overlaps: Clusters) -> float:
 def _summary(points: list[OneStep]) -> OneStepScan:
     usable = [point for point in points if point.outcome == "converged"]
     if not usable:
-        return OneStepScan(points, Estimate(points[0].free_energy.value, np.inf), points[0].y, None, "nothing converged")
+        unknown = Estimate(points[0].free_energy.value, np.inf)
+        return OneStepScan(points, unknown, points[0].y, None, "no solution converged")
     best = max(usable, key=lambda point: float(point.free_energy))
-    for low, high in zip(usable, usable[1:], strict=False):
+    for low, high in pairwise(usable):
         here, there = low.complexity, high.complexity
         if low.y > 0 and here.value > 0 >= there.value:
             # Where the line between them crosses zero, and how far its errors move that.

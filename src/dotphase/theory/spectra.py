@@ -116,7 +116,7 @@ def _portions(evaluator: Evaluator, directions: bool) -> list[np.ndarray]:
 def _maps(at: Linearised, x, *parts: _Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, Jumps]:
     """∂map/∂x without its part along the gauge orbit, B and E[J J], all symmetrised; and the jumps."""
     evaluator, structure, n = at.evaluator, at.evaluator.structure, len(x)
-    moments, slopes, squares = (sum(each) for each in list(zip(*parts, strict=True))[:3])
+    moments, slopes, squares = (np.sum(each, axis=0) for each in list(zip(*parts, strict=True))[:3])
     moments = evaluator.ensemble.average @ moments
     turned = [response_action(h, structure.shape) for h in at.kept]
     squares = np.mean([D @ squares @ D.T for D in turned], axis=0)
