@@ -7,12 +7,21 @@ import pytest
 
 import dotphase
 from dotphase.gaussian import Sobol
-from dotphase.overlaps import Moments
+from dotphase.overlaps import Moments, coordinate_layout
 from dotphase.precision import in_double
 from dotphase.scenario.law import Law
 from dotphase.theory import one_step as module
 from dotphase.theory.cluster_map import clusters_at, state_of
-from dotphase.theory.clusters import Averages, Clusters, complexity, free_energy, kinds, overlaps_from, positive
+from dotphase.theory.clusters import (
+    Averages,
+    Clusters,
+    compiled_conjugates,
+    complexity,
+    free_energy,
+    kinds,
+    overlaps_from,
+    positive,
+)
 from dotphase.theory.one_step import one_step, one_step_scan
 
 Y = 400.0
@@ -118,9 +127,12 @@ def test_the_complexity_is_the_difference_of_solved_f(scan):
 
 
 def test_the_bound_is_the_largest_f(scan):
+    assert all(
+        0 < rise.error < point.free_energy.error for rise, point in zip(scan.rises[1:], scan.points[1:], strict=True)
+    )
     assert scan.bound.value == max(point.free_energy.value for point in scan.points)
     assert scan.ground is not None or "Σ does not change sign" in scan.reason
-    assert set(scan.to_dict()) == {"bound", "bound_y", "ground", "reason", "points"}
+    assert set(scan.to_dict()) == {"bound", "bound_y", "ground", "reason", "points", "rises"}
     assert "semantic, y = 400: converged; f = 0.00" in str(scan.points[2])
 
 
@@ -149,22 +161,43 @@ def hats_at(walk, place):
 
 
 def test_f_is_stationary_in_every_overlap(walk):
-    """Along every invariant coordinate, conjugates held, in units of what the replicates say; with V̂ off by a tenth of
-    y(q̂_1 − q̂_0) or q̂_0 by two per cent it is not."""
+    """Along every invariant coordinate, conjugates held, in units of what the replicates say; with wrong conjugates it
+    is not."""
     begun, place = walk
-    hats, rule = hats_at(begun, place), begun.map.rule
-    step = 0.05
+    hats, rule, step = hats_at(begun, place), begun.map.rule, 0.02
 
-    def slopes(conjugates):
-        found = []
-        for direction in begun.map.basis:
-            ahead, behind = (numbers_at(begun, place.state + sign * step * direction, conjugates) for sign in (1, -1))
-            found.append((ahead - behind)[:, 0] / (2 * step))
-        found = np.array(found).T
-        return found[0] / rule.error(found[1:] - found[0])
+    def slopes(**wrong):
+        conjugates = hats._replace(**{name: factor * getattr(hats, name) for name, factor in wrong.items()})
+        at = lambda state: numbers_at(begun, state, conjugates)[:, 0]
+        moves = [step * direction for direction in begun.map.basis]
+        found = np.array([(at(place.state + move) - at(place.state - move)) / (2 * step) for move in moves]).T
+        return np.abs(found[0] / rule.error(found[1:] - found[0])).max()
 
-    assert np.abs(slopes(hats)).max() < 4
-    assert np.abs(slopes(hats._replace(V=1.05 * hats.V))).max() > 6
+    right, *wrong = slopes(), slopes(V=2.0), slopes(q_0=1.2), slopes(theta=1.2)
+    assert right < 4 < min(wrong)
+
+
+@in_double
+def test_V_hat_is_the_mean_slope_of_g(symmetric):
+    """For M = k w²/2, where all averages are known: ⟨g⟩ = −k w_0/(1 + ykΔ), Var g = k²Δ/(1 + ykΔ), and V̂ = αk."""
+    scenario, k, y = symmetric.scenario, 0.3, 7.0
+    overlaps = _broken(symmetric)._replace(theta=0 * symmetric.overlaps.theta)
+    x = state_of(overlaps, scenario)[: coordinate_layout(scenario.structure.shape).size]
+    softened = 1 + y * k * overlaps.spread
+    between = k**2 * overlaps.q_0 / softened**2
+    rest = (
+        -k * np.sqrt(overlaps.q_0) / softened,
+        np.zeros((2, 1)),
+        np.zeros((2, 1, 1)),
+        np.zeros(()),
+        np.zeros(()),
+        np.zeros(()),
+    )
+    rows = [np.asarray(Moments(gg, *rest).flat()) for gg in (between + k**2 * overlaps.spread / softened, between)]
+    hats = compiled_conjugates(scenario.structure)(scenario.values, x, y, Averages(*rows))
+    np.testing.assert_allclose(hats.V, scenario.sample_ratio * k, rtol=1e-12)
+    without = compiled_conjugates(scenario.structure)(scenario.values, x, 0.0, Averages(*rows))
+    assert np.abs(np.asarray(without.V) - scenario.sample_ratio * k).max() > 1e-3 * k
 
 
 def test_complexity_at_fixed_overlaps_is_the_partial_derivative(walk):

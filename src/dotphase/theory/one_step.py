@@ -37,6 +37,8 @@ class OneStep:
     - `overlaps`, `overlap_errors`: q_0, Δ (`spread`), V, m, θ per token; q_1 = q_0 + Δ is `overlaps.q_1`.
     - `ratio`: Δ/q_1, of the token where it is largest; zero where Δ vanishes.
     - `free_energy` f; `complexity` Σ; `energy` e = f + Σ/y, the training loss of the clusters that y weighs most.
+    - `deviations`: how far f of each replicate of the nodes lies from the pooled one, (R,): at different y on the same
+      nodes they have most of their errors in common.
     - `outcome`: "converged" or "stalled", and the `reason`; `evaluations` of the map, on `nodes` × `inner` fields.
     """
 
@@ -49,6 +51,7 @@ class OneStep:
     free_energy: Estimate
     complexity: Estimate
     energy: Estimate
+    deviations: np.ndarray
     outcome: str
     reason: str
     evaluations: int
@@ -71,10 +74,15 @@ class OneStep:
 
 @dataclass(frozen=True)
 class OneStepScan:
-    """Solutions over y. `bound`: max_y f, below which no minimum lies, at `bound_y`; `ground`: the y at which Σ = 0,
-    whose f is the ground state's energy, or None, and the `reason`."""
+    """Solutions over y.
+
+    - `rises`: f(y) − f at the first y, for each of them, without the errors they have in common.
+    - `bound`: max_y f, below which no minimum lies, at `bound_y`.
+    - `ground`: the y at which Σ = 0, whose f is the ground state's energy, or None, and the `reason`.
+    """
 
     points: list[OneStep]
+    rises: list[Estimate]
     bound: Estimate
     bound_y: float
     ground: Estimate | None
@@ -83,7 +91,8 @@ class OneStepScan:
     def to_dict(self) -> dict[str, Any]:
         ground = None if self.ground is None else self.ground.to_dict()
         numbers = {"bound": self.bound.to_dict(), "bound_y": self.bound_y, "ground": ground, "reason": self.reason}
-        return numbers | {"points": [point.to_dict() for point in self.points]}
+        listed = {"points": self.points, "rises": self.rises}
+        return numbers | {name: [each.to_dict() for each in entries] for name, entries in listed.items()}
 
 
 @in_double
@@ -144,7 +153,7 @@ def one_step_scan(
         points.append(_assemble(walk, symmetric, place, reason, spent, time.perf_counter() - began))
         if progress is not None:
             progress(len(points), len(ys))
-    return _summary(points)
+    return _summary(points, rule)
 
 
 @dataclass
@@ -217,6 +226,7 @@ def _assemble(walk: _Walk, symmetric: Solution, place: Place, reason: str, spent
         free_energy=f,
         complexity=complexity,
         energy=energy,
+        deviations=place.number_scatter[:, 0],
         outcome="stalled" if reason else "converged",
         reason=reason,
         evaluations=spent,
@@ -232,11 +242,15 @@ def largest_ratio(overlaps: Clusters) -> float:
     return float((trace(overlaps.spread) / trace(overlaps.q_1)).max())
 
 
-def _summary(points: list[OneStep]) -> OneStepScan:
+def _summary(points: list[OneStep], rule: Sobol) -> OneStepScan:
+    first, rises = points[0], []
+    for point in points:
+        apart = rule.error(point.deviations - first.deviations)
+        rises.append(Estimate(point.free_energy.value - first.free_energy.value, apart))
     usable = [point for point in points if point.outcome == "converged"]
     if not usable:
-        unknown = Estimate(points[0].free_energy.value, np.inf)
-        return OneStepScan(points, unknown, points[0].y, None, "no solution converged")
+        unknown = Estimate(first.free_energy.value, np.inf)
+        return OneStepScan(points, rises, unknown, first.y, None, "no solution converged")
     best = max(usable, key=lambda point: float(point.free_energy))
     for low, high in pairwise(usable):
         here, there = low.complexity, high.complexity
@@ -244,6 +258,6 @@ def _summary(points: list[OneStep]) -> OneStepScan:
             # Where the line between them crosses zero, and how far its errors move that.
             slope = (there.value - here.value) / (high.y - low.y)
             root = Estimate(low.y - here.value / slope, float(max(here.error, there.error)) / abs(slope))
-            return OneStepScan(points, best.free_energy, best.y, root, "")
+            return OneStepScan(points, rises, best.free_energy, best.y, root, "")
     words = f"Σ does not change sign between y = {usable[0].y:g} and {usable[-1].y:g}"
-    return OneStepScan(points, best.free_energy, best.y, None, words)
+    return OneStepScan(points, rises, best.free_energy, best.y, None, words)
