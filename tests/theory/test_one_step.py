@@ -133,7 +133,7 @@ def test_the_bound_is_the_largest_f(scan):
     assert scan.bound.value == max(point.free_energy.value for point in scan.points)
     assert scan.ground is not None or "Σ does not change sign" in scan.reason
     assert set(scan.to_dict()) == {"bound", "bound_y", "ground", "reason", "points", "rises"}
-    assert "semantic, y = 400: converged; f = 0.00" in str(scan.points[2])
+    assert "OneStep(semantic, y = 400, converged)  f = 0.00" in str(scan)
 
 
 @pytest.fixture(scope="module")

@@ -95,7 +95,7 @@ class Breaking:
     - `regular`: the regular part of the replicon; `several`: the share of samples with more than one minimum.
     - `density`: p(0), of samples at a jump, per standard deviation of the field; `squared_jump`: E[|δg|² | x = 0]. Both
       None where they are not known, `squared_jump` also where there are no jumps.
-    - `ratio`: Δ/q of the token where it is largest, at y → 0; None where it is not known.
+    - `ratio`: Δ/q of the token where it is largest, at y → 0, to leading order in Δ; None where it is not known.
     """
 
     regular: Estimate
@@ -118,7 +118,9 @@ class Breaking:
             return "replica symmetric"
         if self.ratio is None:
             return f"undecided: {self.several:.2%} of samples have several minima"
-        return f"{'weakly broken' if self.ratio.value < COMPARABLE else 'broken'}: Δ/q = {self.ratio}"
+        if self.ratio.value >= COMPARABLE:
+            return "broken: Δ of the order of q"
+        return f"weakly broken: Δ/q = {self.ratio}"
 
     def to_dict(self) -> dict[str, Any]:
         estimates = ("regular", "density", "squared_jump", "ratio")

@@ -7,92 +7,29 @@ Newton's method starts at the replica-symmetric solution, with its slopes, and l
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..estimate import Estimate, plain
+from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..precision import in_double
+from ..progress import Progress, track
 from ..scenario.scenario import Scenario
 from .cluster_map import NUDGE, TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
 from .clusters import TOGETHER, Clusters
 from .deviations import solve_off_gauge
 from .linearised import linearise
+from .one_step_result import OneStep, OneStepScan, largest_ratio
 from .solution import Solution, SolveError
 from .solve import Start, solve
 
 FIRST = 0.02  # of q: where the search for Δ begins
 CLOSE = 0.01  # a last step may not be longer than this, however large the errors
 LONGEST = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
-
-
-@dataclass(frozen=True)
-class OneStep:
-    """One step of breaking at a Parisi parameter y.
-
-    - `overlaps`, `overlap_errors`: q_0, Δ (`spread`), V, m, θ per token; q_1 = q_0 + Δ is `overlaps.q_1`.
-    - `ratio`: Δ/q_1, of the token where it is largest; zero where Δ vanishes.
-    - `free_energy` f; `complexity` Σ; `energy` e = f + Σ/y, the training loss of the clusters that y weighs most.
-    - `deviations`: how far f of each replicate of the nodes lies from the pooled one, (R,): at different y on the same
-      nodes they have most of their errors in common.
-    - `outcome`: "converged" or "stalled", and the `reason`; `evaluations` of the map, on `nodes` × `inner` fields.
-    """
-
-    scenario: Scenario
-    branch: str
-    y: float
-    overlaps: Clusters
-    overlap_errors: Clusters
-    ratio: Estimate
-    free_energy: Estimate
-    complexity: Estimate
-    energy: Estimate
-    deviations: np.ndarray
-    outcome: str
-    reason: str
-    evaluations: int
-    nodes: int
-    inner: int
-    seconds: float
-
-    def __str__(self) -> str:
-        words = f" ({self.reason})" if self.reason else ""
-        numbers = f"f = {self.free_energy}, Σ = {self.complexity}, e = {self.energy}, Δ/q_1 = {self.ratio}"
-        return f"{self.branch}, y = {self.y:g}: {self.outcome}{words}; {numbers}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and lists; numbers that are not finite become null."""
-        estimates = ("ratio", "free_energy", "complexity", "energy")
-        plainly = ("branch", "y", "overlaps", "overlap_errors", "outcome", "reason", "evaluations", "nodes", "inner")
-        numbers = {name: getattr(self, name).to_dict() for name in estimates}
-        return {name: plain(getattr(self, name)) for name in plainly} | numbers | {"seconds": round(self.seconds, 2)}
-
-
-@dataclass(frozen=True)
-class OneStepScan:
-    """Solutions over y.
-
-    - `rises`: f(y) − f at the first y, for each of them, without the errors they have in common.
-    - `bound`: max_y f, below which no minimum lies, at `bound_y`.
-    - `ground`: the y at which Σ = 0, whose f is the ground state's energy, or None, and the `reason`.
-    """
-
-    points: list[OneStep]
-    rises: list[Estimate]
-    bound: Estimate
-    bound_y: float
-    ground: Estimate | None
-    reason: str
-
-    def to_dict(self) -> dict[str, Any]:
-        ground = None if self.ground is None else self.ground.to_dict()
-        numbers = {"bound": self.bound.to_dict(), "bound_y": self.bound_y, "ground": ground, "reason": self.reason}
-        listed = {"points": self.points, "rises": self.rises}
-        return numbers | {name: [each.to_dict() for each in entries] for name, entries in listed.items()}
 
 
 @in_double
@@ -135,9 +72,17 @@ def one_step_scan(
     inner: int = 64,
     tolerance: float = 0.05,
     most_evaluations: int = 25,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress = None,
 ) -> OneStepScan:
-    """`one_step` over rising y, each from the one before, on the same nodes; `progress(done, total)` after each."""
+    """`one_step` over rising y, each from the one before, on the same nodes.
+
+    **Arguments**: as in `one_step`; `ys`, values of y; `progress`, True for a bar, or a function of (done, total).
+
+    **Example**
+
+        scan = one_step_scan(dotphase.paper(alpha=2, omega=0.3), "positional", [0, 300, 1000, 3000])
+        print(scan.bound, scan.ground, scan.reason)
+    """
     ys, rule = sorted(map(float, ys)), rule or Sobol(2**11)
     if not ys or ys[0] < 0:
         raise ValueError(f"y: expected numbers of zero or above, got {ys}")
@@ -147,12 +92,10 @@ def one_step_scan(
     if symmetric.minimum != "lowest":
         raise ValueError("start: one step of breaking is about the lowest minima; solve with minimum='lowest'")
     walk, points = _begin(symmetric, rule, inner), []
-    for y in ys:
+    for y in track(ys, "one step of breaking", progress):
         began = time.perf_counter()
         place, reason, spent = walk.solve(y, tolerance, most_evaluations)
         points.append(_assemble(walk, symmetric, place, reason, spent, time.perf_counter() - began))
-        if progress is not None:
-            progress(len(points), len(ys))
     return _summary(points, rule)
 
 
@@ -234,12 +177,6 @@ def _assemble(walk: _Walk, symmetric: Solution, place: Place, reason: str, spent
         inner=walk.map.inner.shape[-1],
         seconds=seconds,
     )
-
-
-def largest_ratio(overlaps: Clusters) -> float:
-    """Tr Δ_l / Tr q_1l, the largest of them."""
-    trace = lambda matrix: np.trace(matrix, axis1=-2, axis2=-1)
-    return float((trace(overlaps.spread) / trace(overlaps.q_1)).max())
 
 
 def _summary(points: list[OneStep], rule: Sobol) -> OneStepScan:
