@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..compilation import compiled
-from ..inner import descend, pull, sample_loss, search
+from ..inner import descend, pull, search
 from ..overlaps import Moments
 from ..scenario.scenario import Structure
 from .averages import Block
@@ -78,12 +78,12 @@ def compiled_clusters(structure: Structure):
         work = lambda part: _some(structure, spread, at.problem, D, y, inner, *part)
         parts = tuple(map(cut, (at.problem.centre, at.problem.target, at.u, shift)))
         z, *averages = jax.lax.map(work, (*parts, known))
-        g, gg, log, energy, test = (jnp.moveaxis(each, 0, -2).reshape(*each.shape[1:-1], count) for each in averages)
+        g, gg, log, energy = (jnp.moveaxis(each, 0, -2).reshape(*each.shape[1:-1], count) for each in averages)
         outer = lambda left, right: left[:, :, None] * right[:, None]
         replicates, per = block.weights.shape
         rows = []
         for square in (gg, outer(g, g)):
-            features = Moments(square, outer(g, block.xi), g, outer(g, block.eta), log, energy, test).over_samples()
+            features = Moments(square, outer(g, block.xi), g, outer(g, block.eta), log, energy, 0 * log).over_samples()
             rows.append((features * block.weights.reshape(-1)).reshape(-1, replicates, per).sum(-1).T)
         return z, Averages(*rows)
 
@@ -91,28 +91,36 @@ def compiled_clusters(structure: Structure):
 
 
 def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, shift, known):
-    """Of k samples: their minima, ⟨g⟩, ⟨g gᵀ⟩, ln⟨e^{−yM}⟩/y, ⟨M⟩, and the test loss, samples on the last axis."""
+    """Of k samples: their minima, ⟨g⟩, ⟨g gᵀ⟩, ln⟨e^{−yM}⟩/y and ⟨M⟩, samples on the last axis.
+
+    About w_0 the weight is e^{y g_0·Dξ}, a normal moved by s = y Dᵀg_0: nodes are moved there, and weighed for it by
+    e^{−s·ξ − s²/2}. Without that a few nodes of large g would have all the weight.
+    """
     length, rank, count = w_0.shape
     size = inner.shape[-1]
-    each = lambda array: jnp.repeat(array, size, axis=-1)
+    each, of = (
+        lambda array: jnp.repeat(array, size, axis=-1),
+        lambda array: array.reshape(*array.shape[:-1], count, size),
+    )
+    columns = min(u.shape[1], spread.shape[0])
+    seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
+    lowest = lambda one, z, seen: search(structure.student, one, jnp.stack([z, seen, -seen]), 1).z
+    middle = problem._replace(centre=w_0, target=target)
+    s = y * (D[..., None] * pull(middle, lowest(middle, of(known)[..., 0], seen))[:, :, None]).sum(1)
+
     uniform = jnp.mod(inner[:, None] + shift[:, :, None], 1.0)
     xi = jax.scipy.special.ndtri(jnp.clip(uniform, 1e-12, 1 - 1e-12)).reshape(length, rank, -1)
-    w = each(w_0) + (D[..., None] * xi[:, None]).sum(2)
+    w = each(w_0) + (D[..., None] * (xi + each(s))[:, None]).sum(2)
     one = problem._replace(centre=w, target=each(target))
-    columns = min(u.shape[1], spread.shape[0])
-    seen = each((u[:, :columns, None] * spread[None, :columns, :, None]).sum(1))
-    found = search(structure.student, one, jnp.stack([known, seen, -seen]), 1)
-    lowest = descend(structure.student, one, found.z)
-    of = lambda array: array.reshape(*array.shape[:-1], count, size)
-    M, g = of(lowest.energy), of(pull(one, lowest.z))
-    weights = jax.nn.softmax(-y * M, axis=-1)
+    found = descend(structure.student, one, lowest(one, known, each(seen)))
+    M, g = of(found.energy), of(pull(one, found.z))
+    mean_M = M.mean(-1)
+    heights = -y * (M - mean_M[..., None]) - of((each(s) * xi).sum((0, 1))) - 0.5 * (s**2).sum((0, 1))[:, None]
+    weights = jax.nn.softmax(heights, axis=-1)
     mean = lambda array: (weights * array).sum(-1)
-    # ln⟨e^{−yM}⟩/y about the mean of M, which y = 0 leaves.
-    middle = M.mean(-1)
-    gained = jax.nn.logsumexp(-y * (M - middle[..., None]), axis=-1) - jnp.log(size)
-    log = jnp.where(y > 0, gained / jnp.where(y > 0, y, 1.0), 0.0) - middle
-    test = 2 / length * of(sample_loss(structure.student, one, w)).mean(-1)
-    return lowest.z, mean(g), mean(g[:, :, None] * g[:, None]), log, mean(M), test
+    gained = jax.nn.logsumexp(heights, axis=-1) - jnp.log(size)
+    log = jnp.where(y > 0, gained / jnp.where(y > 0, y, 1.0), 0.0) - mean_M
+    return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, mean(M)
 
 
 class Kinds(NamedTuple):

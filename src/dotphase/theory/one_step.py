@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -47,10 +47,10 @@ def one_step(
 
     **Arguments**
 
-    - `start`: of the replica-symmetric solve, or its solution.
+    - `scenario`: what is learned;  `start`: of the replica-symmetric solve, or its solution.
     - `y`: the Parisi parameter, per unit of training loss; at zero (q_1, V, m, θ) are the replica-symmetric ones.
     - `rule`: nodes for (ξ_0, η), 2^11 unless given; `inner`: how many ξ_1 each of them has, a power of two.
-    - `tolerance`: of the last step, in standard errors.
+    - `tolerance`: of the last step, in standard errors;  `most_evaluations`: of the map.
 
     **Example**
 
@@ -76,7 +76,8 @@ def one_step_scan(
 ) -> OneStepScan:
     """`one_step` over rising y, each from the one before, on the same nodes.
 
-    **Arguments**: as in `one_step`; `ys`, values of y; `progress`, True for a bar, or a function of (done, total).
+    **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `most_evaluations` as in `one_step`; `ys`, values of
+    y; `progress`, True for a bar, or a function of (done, total).
 
     **Example**
 
@@ -94,7 +95,12 @@ def one_step_scan(
     walk, points = _begin(symmetric, rule, inner), []
     for y in track(ys, "one step of breaking", progress):
         began = time.perf_counter()
-        place, reason, spent = walk.solve(y, tolerance, most_evaluations)
+        try:
+            place, reason, spent = walk.solve(y, tolerance, most_evaluations)
+        except SolveError as error:
+            if not points:
+                raise
+            return replace(_summary(points, rule), reason=str(error))
         points.append(_assemble(walk, symmetric, place, reason, spent, time.perf_counter() - began))
     return _summary(points, rule)
 

@@ -81,7 +81,7 @@ class OneStep(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OneStepScan(Result):
-    """Solutions over y.
+    """Solutions with one step of breaking over y.
 
     - `rises`: f(y) − f at the first y, for each of them, without the errors they have in common.
     - `bound`: max_y f, below which no minimum lies, at `bound_y`.
