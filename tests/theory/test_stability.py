@@ -49,14 +49,15 @@ def test_replicon_is_its_definition(positional):
 
 
 def test_replicon_error_covers_the_scatter_over_scrambles():
-    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two."""
+    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two. E[J⁴] is not finite,
+    so one error among them may be far too large: the median is what is compared."""
     task, found = dotphase.paper(alpha=2.0, omega=0.3), []
     start = "semantic"
     for seed in range(8):
         rule = Sobol(2**12, seed=seed)
         start = dotphase.solve(task, start, rule=rule, rtol=None)
         found.append(replicon(linearise(start, rule)))
-    scatter, quoted = np.std([r.value for r in found], ddof=1), np.sqrt(np.mean([r.error**2 for r in found]))
+    scatter, quoted = np.std([r.value for r in found], ddof=1), np.median([r.error for r in found])
     assert 0.4 < scatter / quoted < 2.5
 
 

@@ -94,33 +94,32 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
     """Of k samples: their minima, ⟨g⟩, ⟨g gᵀ⟩, ln⟨e^{−yM}⟩/y and ⟨M⟩, samples on the last axis.
 
     About w_0 the weight is e^{y g_0·Dξ}, a normal moved by s = y Dᵀg_0: nodes are moved there, and weighed for it by
-    e^{−s·ξ − s²/2}. Without that a few nodes of large g would have all the weight.
+    e^{−s·ξ − s²/2}. Without that a few nodes of large g would have all the weight. From plain averages of M its linear
+    part, −g_0·Dξ, is taken out, since it averages to nothing.
     """
     length, rank, count = w_0.shape
     size = inner.shape[-1]
-    each, of = (
-        lambda array: jnp.repeat(array, size, axis=-1),
-        lambda array: array.reshape(*array.shape[:-1], count, size),
-    )
+    each = lambda array: jnp.repeat(array, size, axis=-1)
+    of = lambda array: array.reshape(*array.shape[:-1], count, size)
     columns = min(u.shape[1], spread.shape[0])
     seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
     lowest = lambda one, z, seen: search(structure.student, one, jnp.stack([z, seen, -seen]), 1).z
     middle = problem._replace(centre=w_0, target=target)
-    s = y * (D[..., None] * pull(middle, lowest(middle, of(known)[..., 0], seen))[:, :, None]).sum(1)
+    t = (D[..., None] * pull(middle, lowest(middle, of(known)[..., 0], seen))[:, :, None]).sum(1)
 
     uniform = jnp.mod(inner[:, None] + shift[:, :, None], 1.0)
     xi = jax.scipy.special.ndtri(jnp.clip(uniform, 1e-12, 1 - 1e-12)).reshape(length, rank, -1)
-    w = each(w_0) + (D[..., None] * (xi + each(s))[:, None]).sum(2)
+    w = each(w_0) + (D[..., None] * (xi + y * each(t))[:, None]).sum(2)
     one = problem._replace(centre=w, target=each(target))
     found = descend(structure.student, one, lowest(one, known, each(seen)))
     M, g = of(found.energy), of(pull(one, found.z))
-    mean_M = M.mean(-1)
-    heights = -y * (M - mean_M[..., None]) - of((each(s) * xi).sum((0, 1))) - 0.5 * (s**2).sum((0, 1))[:, None]
+    mean_M, linear = M.mean(-1), of((each(t) * xi).sum((0, 1)))
+    heights = -y * (M - mean_M[..., None] + linear) - 0.5 * y**2 * (t**2).sum((0, 1))[:, None]
     weights = jax.nn.softmax(heights, axis=-1)
     mean = lambda array: (weights * array).sum(-1)
     gained = jax.nn.logsumexp(heights, axis=-1) - jnp.log(size)
-    log = jnp.where(y > 0, gained / jnp.where(y > 0, y, 1.0), 0.0) - mean_M
-    return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, mean(M)
+    log = jnp.where(y > 0, gained / jnp.where(y > 0, y, 1.0), -linear.mean(-1)) - mean_M
+    return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, mean(M) + linear.mean(-1)
 
 
 class Kinds(NamedTuple):

@@ -76,8 +76,8 @@ def one_step_scan(
 ) -> OneStepScan:
     """`one_step` over rising y, each from the one before, on the same nodes.
 
-    **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `most_evaluations` as in `one_step`; `ys`, values of
-    y; `progress`, True for a bar, or a function of (done, total).
+    **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `most_evaluations` as in `one_step`; `ys`, the
+    values of y; `progress`, True for a bar, or a function of (done, total).
 
     **Example**
 
