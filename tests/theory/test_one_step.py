@@ -122,7 +122,8 @@ def test_the_complexity_is_the_difference_of_solved_f(scan):
     _, low, at, high = scan.points
     assert [point.outcome for point in scan.points] == ["converged"] * 4
     quotient = at.y**2 * (high.free_energy.value - low.free_energy.value) / (high.y - low.y)
-    assert at.complexity.value == pytest.approx(quotient, abs=max(at.complexity.error, 0.1 * abs(quotient)))
+    error = at.y**2 * OPTIONS["rule"].error(high.deviations - low.deviations) / (high.y - low.y)
+    assert abs(at.complexity.value - quotient) < 3 * np.hypot(error, at.complexity.error)
     assert at.energy.value == pytest.approx(at.free_energy.value + at.complexity.value / at.y, rel=1e-9)
 
 

@@ -94,8 +94,7 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
     """Of k samples: their minima, ⟨g⟩, ⟨g gᵀ⟩, ln⟨e^{−yM}⟩/y and ⟨M⟩, samples on the last axis.
 
     About w_0 the weight is e^{y g_0·Dξ}, a normal moved by s = y Dᵀg_0: nodes are moved there, and weighed for it by
-    e^{−s·ξ − s²/2}. Without that a few nodes of large g would have all the weight. From plain averages of M its linear
-    part, −g_0·Dξ, is taken out, since it averages to nothing.
+    e^{−s·ξ − s²/2}. Without that a few nodes of large g would have all the weight.
     """
     length, rank, count = w_0.shape
     size = inner.shape[-1]
@@ -119,7 +118,10 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
     mean = lambda array: (weights * array).sum(-1)
     gained = jax.nn.logsumexp(heights, axis=-1) - jnp.log(size)
     log = jnp.where(y > 0, gained / jnp.where(y > 0, y, 1.0), -linear.mean(-1)) - mean_M
-    return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, mean(M) + linear.mean(-1)
+    # ⟨M⟩ as −∂(ln⟨e^{−yM}⟩)/∂y with the nodes moving along: what is added averages to nothing, and takes noise away.
+    along = (g * (D[..., None] * t[:, None]).sum(2)[..., None]).sum((0, 1))
+    energy = mean(M + linear - y * along) + y * (t**2).sum((0, 1))
+    return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, energy
 
 
 class Kinds(NamedTuple):

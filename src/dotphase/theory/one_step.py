@@ -19,6 +19,7 @@ from ..gaussian import Sobol
 from ..precision import in_double
 from ..progress import Progress, track
 from ..scenario.scenario import Scenario
+from .breaking import SURE
 from .cluster_map import NUDGE, TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
 from .clusters import TOGETHER, Clusters
 from .deviations import solve_off_gauge
@@ -197,10 +198,10 @@ def _summary(points: list[OneStep], rule: Sobol) -> OneStepScan:
     best = max(usable, key=lambda point: float(point.free_energy))
     for low, high in pairwise(usable):
         here, there = low.complexity, high.complexity
-        if low.y > 0 and here.value > 0 >= there.value:
+        if here.value > SURE * here.error and there.value < -SURE * there.error:
             # Where the line between them crosses zero, and how far its errors move that.
             slope = (there.value - here.value) / (high.y - low.y)
             root = Estimate(low.y - here.value / slope, float(max(here.error, there.error)) / abs(slope))
             return OneStepScan(points, rises, best.free_energy, best.y, root, "")
-    words = f"Σ does not change sign between y = {usable[0].y:g} and {usable[-1].y:g}"
+    words = f"Σ does not change sign by two errors between y = {usable[0].y:g} and {usable[-1].y:g}"
     return OneStepScan(points, rises, best.free_energy, best.y, None, words)
