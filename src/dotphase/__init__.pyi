@@ -55,6 +55,10 @@ from .theory.branches import follow as follow
 from .theory.branches import spinodal as spinodal
 from .theory.curves import Branches as Branches
 from .theory.curves import branches as branches
+from .theory.one_step import one_step as one_step
+from .theory.one_step import one_step_scan as one_step_scan
+from .theory.one_step_result import OneStep as OneStep
+from .theory.one_step_result import OneStepScan as OneStepScan
 from .theory.roots import Transition as Transition
 from .theory.sensitivity import OptimalRidge as OptimalRidge
 from .theory.sensitivity import Sensitivity as Sensitivity

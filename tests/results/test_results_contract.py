@@ -18,11 +18,14 @@ from dotphase.estimate import Estimate
 from dotphase.finite import Objective, lowest_curvatures, start_weights, straight_path
 from dotphase.gaussian import Sobol
 from dotphase.results import Result
+from dotphase.theory.clusters import Clusters
+from dotphase.theory.one_step_result import OneStep, OneStepScan
 from dotphase.theory.roots import Transition
 from dotphase.theory.sensitivity import OptimalRidge, Sensitivity
 from dotphase.theory.transitions import phase_of
 
 ROOMS = ("theory", "theory.curves", "theory.transitions", "theory.roots", "theory.sensitivity", "theory.stability")
+ROOMS += ("theory.one_step_result",)
 ROOMS += ("finite", "comparison", "counting", "counting.summary")
 RULE = Sobol(2**9)
 SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.softmax_attention(1))
@@ -43,6 +46,16 @@ def of_theory(solution):
     yield Transition("linear", "sample_ratio", Estimate(np.nan, np.inf), "absent", "no change of sign", 12, 512, 0.5)
     yield OptimalRidge(Estimate(0.01, 0.002), solution, "interior")
     yield Sensitivity(Estimate(-0.1, 0.01), Estimate(0.2, 0.01))
+    yield from of_breaking(solution)
+
+
+def of_breaking(solution):
+    o, number = solution.overlaps, Estimate(0.1, 0.01)
+    clusters = Clusters(0.9 * o.q, 0.1 * o.q, o.V, o.m, o.theta)
+    counts = (25, 512, 16, 1.5)
+    point = OneStep(SCENARIO, "semantic", 3.0, clusters, clusters, *[number] * 4, np.ones(8), "converged", "", *counts)
+    yield point
+    yield OneStepScan([point, point], [number, number], number, 3.0, None, "Σ does not change sign")
 
 
 def of_experiments(solution):

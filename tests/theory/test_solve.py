@@ -135,7 +135,7 @@ def test_where_the_ridge_makes_all_weights_vanish_it_says_so(branch):
     assert found.mechanism == "uninformed"
     assert np.abs(found.overlaps.q).max() < 1e-12
     assert found.train_loss.value == pytest.approx(found.test_error.value, rel=1e-6)  # α L ε_g / 2 without weights
-    assert found.stability.verdict == "stable"
+    assert found.stability.branch == "stable"
 
 
 @pytest.mark.slow

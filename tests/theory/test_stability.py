@@ -7,6 +7,7 @@ import dotphase
 from dotphase.gaussian import Sobol
 from dotphase.inner.loss import loss_derivatives
 from dotphase.precision import in_double
+from dotphase.theory.breaking import Breaking
 from dotphase.theory.gauge import tangents
 from dotphase.theory.linearised import linearise
 from dotphase.theory.spectra import spectra
@@ -48,14 +49,15 @@ def test_replicon_is_its_definition(positional):
 
 
 def test_replicon_error_covers_the_scatter_over_scrambles():
-    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two."""
+    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two. E[J⁴] is not finite,
+    so one error among them may be far too large: the median is what is compared."""
     task, found = dotphase.paper(alpha=2.0, omega=0.3), []
     start = "semantic"
     for seed in range(8):
         rule = Sobol(2**12, seed=seed)
         start = dotphase.solve(task, start, rule=rule, rtol=None)
         found.append(replicon(linearise(start, rule)))
-    scatter, quoted = np.std([r.value for r in found], ddof=1), np.sqrt(np.mean([r.error**2 for r in found]))
+    scatter, quoted = np.std([r.value for r in found], ddof=1), np.median([r.error for r in found])
     assert 0.4 < scatter / quoted < 2.5
 
 
@@ -107,28 +109,34 @@ def test_uninformed_point_is_unstable_to_both_mechanisms():
     assert at.leaves("m")
     assert at.leaves("theta")
     assert at.grows("m")
-    assert at.verdict == "unstable along m, θ"
-    assert "unstable along m, θ; replicon" in str(at)
-    assert set(at.to_dict()) == {"verdict", "replicon", "several_minima", "eigenvalues", "leading"}
+    assert at.branch == "unstable along m, θ"
+    assert at.verdict == f"unstable along m, θ; {at.symmetry}"
+    assert f"{at.verdict}; replicon" in str(at)
+    named = {"verdict", "branch", "replica_symmetry", "replicon", "several_minima", "eigenvalues", "leading"}
+    assert set(at.to_dict()) == named
 
 
 def test_a_solution_has_its_stability_once_and_on_its_own_nodes(positional):
     assert positional.stability is positional.stability
-    assert positional.stability.verdict == "stable"
+    assert positional.stability.branch == "stable"
     assert positional.stability.replicon == stability(positional, RULE).replicon
 
 
 def test_the_verdict_wants_two_errors():
+    none = dotphase.Estimate(0.0)
+
     def judged(growth: float, error: float, radius: float = 0.5) -> str:
         named = {"theta": Eigenvalue(complex(growth), error, np.zeros(8))}
-        return Stability(dotphase.Estimate(radius, 0.1), 0.0, named, named).verdict
+        at = Stability(named, named, Breaking(dotphase.Estimate(radius, 0.1), 0.0, none, None, none))
+        assert at.verdict == f"{at.branch}; {at.symmetry}"
+        return at.symmetry if radius > 1 else at.branch
 
     assert judged(0.9, 0.04) == "stable"
     assert judged(0.9, 0.06) == "undecided along θ"
     assert judged(1.1, 0.06) == "undecided along θ"
     assert judged(1.1, 0.04) == "unstable along θ"
     assert judged(-4.0, 0.1) == "stable"  # oscillates, which damping cures
-    assert judged(0.5, 0.1, radius=1.3) == "unstable along the replicon"
+    assert judged(0.5, 0.1, radius=1.3) == "broken: regular part 1.30 ± 0.10"
 
 
 @pytest.mark.slow

@@ -123,7 +123,8 @@ def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
     except (SolveError, ArithmeticError) as error:
         return {"verdict": "unknown", "reason": str(error)}, {"stability": "unknown"}
     along = {f"eigenvalue along {name}": str(value) for name, value in at.shown.items()}
-    return at.to_dict(), {"stability": at.verdict, "replicon (regular part)": str(at.replicon)} | along
+    words = {"branch": at.branch, "replica symmetry": at.symmetry, "replicon (regular part)": str(at.replicon)}
+    return at.to_dict(), words | along
 
 
 def _print_solutions(found: list[Solution], stability: bool) -> None:

@@ -7,6 +7,9 @@ nodes' moments, (F, coordinates), the derivative over the whole orbit, symmetry-
 
 A_h and B_h the actions of h on moments and on coordinates. So a branch's stability against everything needs no more
 nodes than the branch itself.
+
+The replicon's map sends Δ = {Δ_l} to B E[J Δ Jᵀ] with B the response to a variance of g, (B X)_l =
+⟨γ_l R (Σ_κ γ_κ α X_κκ) R⟩; what jumps of the prox add to the variance is in `breaking.py`.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from ..precision import in_double
 from ..scenario.scenario import Structure
 from ..threads import in_parallel
 from .averages import Block, BlockMinima
+from .breaking import Jumps, compiled_jumps, joined
 from .evaluator import Evaluator
 from .gauge import tangents
 from .linearised import Linearised
@@ -37,13 +41,25 @@ class Spectra(NamedTuple):
 
     - `jacobian`: ∂map/∂x in every direction but the gauge's, (n, n);  `jacobians`: of each replicate at its own fixed
       point, (R, n, n).
-    - `replicon`: the spectral radius of the replicon's map;  `replicons`: of each replicate, (R,).
+    - `responses`: B, pooled and then of each replicate at its own fixed point, (1 + R, L r_s², L r_s²); likewise
+      `squares`, the map Δ ↦ E[J Δ Jᵀ], and `jumps`, where the prox jumps.
     """
 
     jacobian: np.ndarray
     jacobians: np.ndarray
-    replicon: float
-    replicons: np.ndarray
+    responses: np.ndarray
+    squares: np.ndarray
+    jumps: list[Jumps]
+
+    @property
+    def replicon(self) -> float:
+        """The spectral radius of the replicon's map."""
+        return _radius(self.responses[0] @ self.squares[0])
+
+    @property
+    def replicons(self) -> np.ndarray:
+        """The same of each replicate, (R,)."""
+        return np.array([_radius(map_) for map_ in self.responses[1:] @ self.squares[1:]])
 
 
 @in_double
@@ -57,15 +73,26 @@ def spectra(at: Linearised, directions: bool = True) -> Spectra:
     work = lambda job: _block(at, directions, *job)
     found = [work(jobs[0]), *in_parallel(work, jobs[1:])]  # the first alone, since it may compile
     each = [found[k : k + len(blocks)] for k in range(0, len(found), len(blocks))]
-    maps = [_maps(at, place, *map(sum, zip(*parts, strict=True))) for place, parts in zip(places, each, strict=True)]
-    jacobians, radii = (np.array(part) for part in zip(*maps, strict=True))
-    return Spectra(jacobians[0], jacobians[1:], float(radii[0]), radii[1:])
+    maps = [_maps(at, place, *parts) for place, parts in zip(places, each, strict=True)]
+    jacobians, responses, squares, jumps = zip(*maps, strict=True)
+    return Spectra(jacobians[0], np.array(jacobians[1:]), np.array(responses), np.array(squares), list(jumps))
 
 
-def _block(
-    at: Linearised, directions: bool, x, pool, block: Block, minima: BlockMinima
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What one block adds at coordinates x, replicates as `pool` weighs them: moments, (F,), slopes, (n, F), E[J J]."""
+def _radius(matrix: np.ndarray) -> float:
+    return float(np.abs(np.linalg.eigvals(matrix)).max()) if np.isfinite(matrix).all() else np.nan
+
+
+class _Part(NamedTuple):
+    """What one block adds: `moments`, (F,), `slopes`, (n, F), `squares`, E[J J], and its `jumps`."""
+
+    moments: np.ndarray
+    slopes: np.ndarray
+    squares: np.ndarray
+    jumps: Jumps
+
+
+def _block(at: Linearised, directions: bool, x, pool, block: Block, minima: BlockMinima) -> _Part:
+    """What one block adds at coordinates x, replicates weighed as `pool` says."""
     evaluator, structure = at.evaluator, at.evaluator.structure
     evaluate, square = compiled_evaluate(structure), compiled_squares(structure)
     values, block = evaluator.values, block._replace(pool=pool)
@@ -74,7 +101,8 @@ def _block(
         out = evaluate(values, x, part, block, minima, at.point.minima.blur)
         minima, moments = out.minima, pool @ np.asarray(out.moments)
         slopes.append(np.asarray(out.slopes))
-    return moments, np.vstack(slopes), np.asarray(square(values, x, block, minima.z))
+    jumps = Jumps(*map(np.asarray, compiled_jumps(structure)(values, x, block, minima)))
+    return _Part(moments, np.vstack(slopes), np.asarray(square(values, x, block, minima.z)), jumps)
 
 
 def _portions(evaluator: Evaluator, directions: bool) -> list[np.ndarray]:
@@ -85,15 +113,17 @@ def _portions(evaluator: Evaluator, directions: bool) -> list[np.ndarray]:
     return [padded[k : k + size] for k in range(0, len(padded), size)]
 
 
-def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, float]:
-    """∂map/∂x without its part along the gauge orbit, and the replicon's spectral radius, both symmetrised."""
+def _maps(at: Linearised, x, *parts: _Part) -> tuple[np.ndarray, np.ndarray, np.ndarray, Jumps]:
+    """∂map/∂x without its part along the gauge orbit, B and E[J J], all symmetrised; and the jumps."""
     evaluator, structure, n = at.evaluator, at.evaluator.structure, len(x)
+    moments, slopes, squares = (np.sum(each, axis=0) for each in list(zip(*parts, strict=True))[:3])
     moments = evaluator.ensemble.average @ moments
     turned = [response_action(h, structure.shape) for h in at.kept]
     squares = np.mean([D @ squares @ D.T for D in turned], axis=0)
-    radius = compiled_response(structure)(evaluator.values, x, moments, squares)
+    response = np.asarray(compiled_response(structure)(evaluator.values, x, moments))
+    jumps = joined([part.jumps for part in parts])
     if len(slopes) < n:
-        return np.zeros((n, n)), float(radius)
+        return np.zeros((n, n)), response, squares, jumps
     actions = [(moment_average((h,), structure.shape), coordinate_action(h, structure.shape)) for h in at.kept]
     slopes = np.mean([B @ slopes[:n] @ A.T for A, B in actions], axis=0)
     portions = _portions(evaluator, True)
@@ -104,7 +134,7 @@ def _maps(at: Linearised, x, moments, slopes, squares) -> tuple[np.ndarray, floa
     along = [pushed.coordinates for _, pushed, _ in images]
     gauge = tangents(x, evaluator.rho, evaluator.turns, np.eye(n))
     off = np.eye(n) - gauge.T @ gauge
-    return off @ np.vstack(along)[:n].T @ off, float(radius)
+    return off @ np.vstack(along)[:n].T @ off, response, squares, jumps
 
 
 @lru_cache(maxsize=64)
@@ -133,15 +163,14 @@ def compiled_squares(structure: Structure):
 
 @lru_cache(maxsize=64)
 def compiled_response(structure: Structure):
-    """`(values, x, moments, squares) -> ` the spectral radius of Δ_l ↦ ⟨γ_l R (Σ_κ γ_κ α E[J Δ Jᵀ]_κκ) R⟩."""
+    """`(values, x, moments) -> B`, the matrix of X ↦ {⟨γ_l R (Σ_κ γ_κ α X_κκ) R⟩}."""
     length, r_s, _ = structure.shape
 
-    def run(values, x, moments, squares):
+    def run(values, x, moments):
         law = values["law"]
         V_hat = conjugates(structure, values, x, moments).V
         R = inverse(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
         back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R)
-        whole = values["sample_ratio"] * back.reshape(length * r_s**2, -1) @ squares
-        return jnp.abs(jnp.linalg.eigvals(whole)).max()
+        return values["sample_ratio"] * back.reshape(length * r_s**2, -1)
 
     return compiled(run)

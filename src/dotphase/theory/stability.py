@@ -6,7 +6,7 @@ below one:
     Δ_l ↦ ⟨γ_l R (Σ_κ γ_κ α E[(J diag(Δ) Jᵀ)_κκ]) R⟩,   J = ∂g/∂w = −(1 + ∇²ℓ V)⁻¹ ∇²ℓ at z*,
 
 R = (λ + Σ_κ γ_κ V̂_κ)⁻¹. This is the regular part: where the prox jumps, ∂g/∂w has a singular part that the
-formula does not see. How many samples could jump, those with several minima, is reported beside it.
+formula does not see, and the symmetry is broken. How much, Δ/q, is worked out in `breaking.py`.
 
 *Branch.* The eigenvalues μ of ∂map/∂x in all directions, those that break the solution's symmetries included.
 Each is named after the overlap its direction has most of: at the positional point, where θ = 0, the one named
@@ -26,8 +26,11 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Rule
+from ..inner import Lowest
 from ..overlaps import Overlaps, coordinate_layout
+from ..overlaps.symmetric import response_action
 from ..results import Result
+from .breaking import SURE, WIDTH, Breaking, Variance, at_jumps, breaking_of, deviation
 from .linearised import Linearised, linearise
 from .solution import Solution
 from .spectra import Spectra, spectra
@@ -35,7 +38,6 @@ from .spectra import Spectra, spectra
 PARTS = Overlaps._fields
 LETTERS = {"theta": "θ"}
 NULL = 1e-9
-SURE = 2.0  # errors by which a number must differ from one
 
 
 class Eigenvalue(NamedTuple):
@@ -60,22 +62,38 @@ class Stability(Result):
     """How stable a solution is.
 
     - `replicon`: the spectral radius, regular part; `several_minima`: the share of samples whose prox may
-      jump.
+      jump; `breaking`: what its jumps do to replica symmetry.
     - `eigenvalues`: of ∂map/∂x along each of q, V, m, θ (absent where none is named after it), the one of largest
       modulus: it says how the plain iteration moves.
     - `leading`: likewise the one of largest real part: it says whether the branch is stable.
     """
 
-    replicon: Estimate
-    several_minima: float
     eigenvalues: dict[str, Eigenvalue]
     leading: dict[str, Eigenvalue]
+    breaking: Breaking
+
+    @property
+    def replicon(self) -> Estimate:
+        return self.breaking.regular
+
+    @property
+    def several_minima(self) -> float:
+        return self.breaking.several
 
     @property
     def verdict(self) -> str:
+        """Of the branch, and of replica symmetry: two things."""
+        return f"{self.branch}; {self.symmetry}"
+
+    @property
+    def symmetry(self) -> str:
+        """How far replica symmetry holds, as `Breaking.verdict` says."""
+        return self.breaking.verdict
+
+    @property
+    def branch(self) -> str:
         """`stable`, `unstable along …`, or `undecided along …` where one is within two errors."""
         growths = {LETTERS.get(part, part): at.growth for part, at in self.leading.items()}
-        growths["the replicon"] = self.replicon
         unstable = [name for name, at in growths.items() if at.value - SURE * at.error > 1]
         unsure = [name for name, at in growths.items() if abs(at.value - 1) <= SURE * at.error]
         if unstable:
@@ -104,11 +122,6 @@ class Stability(Result):
         along = ", ".join(f"{name} {at}" for name, at in self.shown.items())
         return f"{self.headline}; eigenvalues along {along}"
 
-    @property
-    def replica_symmetric(self) -> bool:
-        """Whether the replicon's regular part is below one by more than two errors."""
-        return bool(self.replicon.value + SURE * self.replicon.error < 1)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as `dotphase solve --json` prints them; an eigenvalue is [real, imaginary]."""
         plain = lambda of: {
@@ -116,7 +129,9 @@ class Stability(Result):
         }
         return {
             "verdict": self.verdict,
-            "replicon": {"value": float(self.replicon.value), "error": float(self.replicon.error)},
+            "branch": self.branch,
+            "replica_symmetry": self.breaking.to_dict(),
+            "replicon": self.replicon.to_dict(),
             "several_minima": self.several_minima,
             "eigenvalues": plain(self.eigenvalues),
             "leading": plain(self.leading),
@@ -154,7 +169,23 @@ def stability_at(at: Linearised, around: Spectra) -> Stability:
     found = named_eigenvalues(at, around)
     strongest = {part: max(group, key=lambda e: abs(e.value)) for part, group in found.items()}
     leading = {part: max(group, key=lambda e: e.value.real) for part, group in found.items()}
-    return Stability(replicon(at, around), at.solution.several_minima, strongest, leading)
+    return Stability(strongest, leading, breaking(at, around))
+
+
+def breaking(at: Linearised, around: Spectra, width: float = WIDTH) -> Breaking:
+    """How far replica symmetry holds; `width` is that of the kernel at the jumps.
+
+    At reached minima samples jump where they change basin, between energies that differ: their density is not known.
+    """
+    solution, regular, several = at.solution, replicon(at, around), at.solution.several_minima
+    if not isinstance(at.evaluator.minimum, Lowest):
+        return Breaking(regular, several, None, None, None)
+    average = np.mean([response_action(h, at.evaluator.structure.shape) for h in at.kept], axis=0)
+    q, variances = solution.overlaps.q, []
+    for response, squares, jumps in zip(around.responses, around.squares, around.jumps, strict=True):
+        weights = at_jumps(jumps, q, width)
+        variances.append(Variance(response, squares, average, jumps, weights, deviation(jumps, q)))
+    return breaking_of(at.evaluator.rule, variances, q, regular, several)
 
 
 def replicon(at: Linearised, around: Spectra | None = None) -> Estimate:
