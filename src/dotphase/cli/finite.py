@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, folder, of_scenario
+from .options import Json, Minimum, folder, of_scenario
 
 if TYPE_CHECKING:
     from dotphase.finite import Runs
@@ -51,6 +51,7 @@ def gamp(
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
     iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
+    minimum: Minimum = "lowest",
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +59,8 @@ def gamp(
     from dotphase.finite import gamp as run
 
     with _kept(checkpoint):
-        found = run(task, d, start, seeds, damping=damping, iterations=iterations, progress=True)
+        options = {"damping": damping, "iterations": iterations, "minimum": minimum}
+        found = run(task, d, start, seeds, progress=True, **options)
     _answer(found, as_json)
 
 
@@ -67,6 +69,7 @@ def compare(
     task: Scenario,
     d: Dimension = 1000,
     seeds: Seeds = 8,
+    minimum: Minimum = "reached",
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
@@ -78,7 +81,7 @@ def compare(
     if picture is not None:
         _check_picture(picture)
     with _kept(checkpoint):
-        found = run(task, d, seeds, progress=True)
+        found = run(task, d, seeds, minimum=minimum, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
     if picture is not None:
         draw_comparison(found, picture)

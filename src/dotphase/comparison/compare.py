@@ -15,7 +15,6 @@ from ..progress import Progress, reporting
 from ..results import Result, brief, numbers, text_table
 from ..scenario import Scenario
 from ..theory import Solution, solve
-from ..theory.solve import Minimum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +31,7 @@ class Entry(Result):
     The averages are those at a teacher of the expected length (`Runs.adjusted`): its length is what
     fluctuates most from seed to seed. Sizes are averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖, ‖θ_l‖.
     Where the theory has exactly zero a size at finite d has a positive mean of order 1/√d, so no deviation
-    is given there.
+    is given there. `lowest`: what the theory of the lowest minima has, where `theory` is that of the reached ones.
     """
 
     start: str
@@ -40,6 +39,7 @@ class Entry(Result):
     theory: Estimate | None
     passed: Estimate
     trained: Estimate
+    lowest: Estimate | None = None
 
     def deviation(self, experiment: Estimate) -> float | None:
         """(experiment − theory) in standard errors, the theory's own added in squares; None if there is none
@@ -58,6 +58,7 @@ class Entry(Result):
                 "start": self.start,
                 "observable": self.observable,
                 "theory": self.theory,
+                "lowest": self.lowest,
                 "gamp": self.passed,
                 "gamp_deviation": self.deviation(self.passed),
                 "training": self.trained,
@@ -68,6 +69,7 @@ class Entry(Result):
     def to_dict(self) -> dict[str, Any]:
         theory = None if self.theory is None else self.theory.to_dict()
         row: dict[str, Any] = {"start": self.start, "observable": self.observable, "theory": theory}
+        row["lowest"] = None if self.lowest is None else self.lowest.to_dict()
         for name, mean in (("gamp", self.passed), ("training", self.trained)):
             row[name] = {**mean.to_dict(), "deviation": self.deviation(mean)}
         return row
@@ -128,13 +130,14 @@ def compare(
     seeds: int | Iterable[int] = 8,
     starts: Sequence[str] = STARTS,
     *,
-    minimum: Minimum = None,
+    minimum: str = "reached",
     progress: Progress = False,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of
-    the theory, as in `solve`; `progress`, True for a bar or a function `progress(done, total)`.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of theory and
+    message passing, as in `solve`: the reached one unless told otherwise, since that is what training follows
+    (docs/minima.md), with the lowest beside it; `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
@@ -143,14 +146,18 @@ def compare(
         raise ValueError(f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}")
     seeds = [instance.seed for instance in instances(scenario, d, seeds)]
     theory: dict[str, Solution] = {}
+    lowest: dict[str, Solution] = {}
     passed: dict[str, Runs] = {}
     trained: dict[str, Runs] = {}
     done = 0
     with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
         for start in starts:
             theory[start] = solve(scenario, start, minimum=minimum)
+            if theory[start].minimum == "reached":
+                lowest[start] = solve(scenario, start, minimum="lowest")
             report(done := done + 1)
-            passed[start] = gamp(scenario, d, start, seeds, progress=lambda k, _, before=done: report(before + k))
+            advance = lambda k, _, before=done: report(before + k)
+            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, progress=advance)
             done += len(seeds)
             trained[start] = train(
                 scenario, d, start, "lbfgs", seeds, progress=lambda k, _, before=done: report(before + k)
@@ -163,6 +170,7 @@ def compare(
             theory_value(theory[start], name),
             passed[start].adjusted(name),
             trained[start].adjusted(name),
+            theory_value(lowest[start], name) if start in lowest else None,
         )
         for start in starts
         for name in OBSERVABLES
@@ -182,6 +190,7 @@ def _row(entry: Entry) -> dict[str, Any]:
         "start": entry.start,
         " ": SYMBOLS[entry.observable],
         "theory": "no answer" if entry.theory is None else entry.theory,
+        "lowest": "–" if entry.lowest is None else entry.lowest,
     }
     for name, mean, unit in (("message passing", entry.passed, "s.e."), ("training", entry.trained, "s.e. ")):
         deviation = entry.deviation(mean)

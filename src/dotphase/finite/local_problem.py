@@ -130,7 +130,7 @@ def _compiled(form: Form, how: str):
         problem = Problem(target, w, precision, jnp.ones(length), parameters)
         best = search(form, problem, guesses, rivals=1, parameters_of=_roots_of) if how == "lowest" else None
         if how == "reached":
-            end = flow(form, problem, guesses[0], V, Reached())
+            end = descend(form, problem, flow(form, problem, guesses[0], V, Reached()).z)
         else:
             end = descend(form, problem, guesses[0] if best is None else best.z)
         # ∂z*/∂w = (V⁻¹ + ∇²ℓ)⁻¹ V⁻¹, so ∂g/∂w = V⁻¹ (∂z*/∂w − 1); only the blocks within a token are needed.

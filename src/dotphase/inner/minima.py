@@ -17,7 +17,7 @@ import jax.numpy as jnp
 
 from ..scenario.attention import Form
 from .loss import Problem, energy_and_gradient
-from .minimiser import Minimum, descend
+from .minimiser import NEARLY, Minimum, descend
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Reached:
     method goes on; the answer does not depend on them while the steps are short.
     """
 
-    step: float = 0.2
-    steps: int = 40
+    step: float = 0.3
+    steps: int = 25
     name = "reached"
 
 
@@ -74,4 +74,4 @@ def flow(student: Form, problem: Problem, start: Any, V: Any, method: Reached) -
 
     begin = z, jnp.full(z.shape[-1], method.step, z.dtype), *of(z)
     end = jax.lax.fori_loop(0, method.steps, move, begin)[0]
-    return descend(student, problem, end.astype(start.dtype))
+    return descend(student, problem, end.astype(start.dtype), tolerance=NEARLY)

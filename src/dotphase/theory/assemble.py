@@ -9,7 +9,6 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import Sobol
-from ..inner import Reached
 from ..overlaps import Overlaps, from_coordinates
 from ..scenario.scenario import Scenario, Structure
 from .approach import overlaps_at
@@ -40,7 +39,6 @@ def assemble(
     found = mechanism(overlaps, rho, errors if trail.converged else None)
     outcome, reason = _outcome(branch, found, overlaps, evaluator, trail, rtol)
     estimates = [Estimate(value, rule.error(each)) for value, each in zip(point.observables, scatter, strict=True)]
-    several, higher = _several_minima(evaluator, trail)
     return Solution(
         scenario=scenario,
         branch=branch,
@@ -60,8 +58,8 @@ def assemble(
         evaluations=trail.evaluations,
         rule=rule,
         nodes=rule.count if isinstance(rule, Sobol) else evaluator.ensemble.blocks[0].weights[0].size,
-        several_minima=several,
-        higher_minima=higher,
+        several_minima=point.minima.several,
+        higher_minima=point.minima.higher,
         blur=point.minima.blur,
         seconds=seconds,
     )
@@ -76,19 +74,6 @@ def _errors(evaluator: Evaluator, trail: Trail, overlaps: Overlaps) -> tuple[Ove
     apart: Deviations = deviations(evaluator, trail.point)
     moved = _pushed(trail.point.x, evaluator.rho, apart.coordinates @ evaluator.basis, overlaps.q.shape[-1])
     return Overlaps(*(rule.error(np.asarray(part)) for part in moved)), Scatter(apart.test_error, apart.train_loss)
-
-
-def _several_minima(evaluator: Evaluator, trail: Trail) -> tuple[float, float]:
-    """The shares of samples with several minima, and of those that sit in another one than the lowest."""
-    point = trail.point
-    if not (isinstance(evaluator.minimum, Reached) and trail.converged):
-        return point.minima.several, 0.0
-    lowest, higher = evaluator.lowest(point.x, point.minima), 0.0
-    for block, here, there in zip(evaluator.ensemble.blocks, point.minima.blocks, lowest.blocks, strict=True):
-        count = block.xi.shape[-1]
-        apart = np.abs(np.asarray(here.z - there.z)[..., :count]).max((0, 1)) > 1e-3
-        higher += float(np.asarray(block.pooled) @ apart)
-    return lowest.several, higher
 
 
 def _outcome(

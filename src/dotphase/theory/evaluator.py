@@ -27,8 +27,8 @@ from .gauge import generators, tangents
 from .nodes import BLOCK, Ensemble, ensemble
 from .state_evolution import (
     Image,
-    compiled_centres,
     compiled_evaluate,
+    compiled_first,
     compiled_input,
     compiled_lowest,
     compiled_reached,
@@ -39,19 +39,22 @@ _compiled: set = set()  # what this process has compiled already
 BLUR = 0.1  # of the median gap between a minimum and its rival, on `BLUR_NODES` nodes;
 BLUR_NODES = 2**13  # on more of them less, so that its bias falls as one over their number (see `averages.rival_share`)
 NO_BLUR = 1e-30
+APART = 1e-3  # two minima closer than this, in units of the fields, are one
 
 
 class NodeMinima(NamedTuple):
     """The inner minima of all nodes, block by block.
 
     - `blur`: the energy over which a rival takes over.
-    - `several`: the share of nodes with more than one minimum, as far as a search has told.
+    - `several`: the share of nodes with more than one minimum, and `higher`: that of nodes in another one than the
+      lowest, as far as a search has told.
     - `unsettled`: the share of nodes whose last descent did not come to rest.
     """
 
     blocks: list[BlockMinima]
     blur: float = NO_BLUR
     several: float = 0.0
+    higher: float = 0.0
     unsettled: float = 0.0
 
 
@@ -117,9 +120,10 @@ class Evaluator:
         return replace(self, values=on_device(scenario.values))
 
     def first_minima(self, x: np.ndarray) -> NodeMinima:
-        """Where descents at x may begin when nothing is known: the fields themselves."""
-        centres = compiled_centres(self.structure, RIVALS)
-        return NodeMinima([centres(self.values, x, block) for block in self.ensemble.blocks])
+        """Where descents at x may begin when nothing is known: the fields themselves, or, where the reached minima are
+        meant, their signal part, in whose basins those are."""
+        first = compiled_first(self.structure, RIVALS, isinstance(self.minimum, Reached))
+        return NodeMinima([first(self.values, x, block) for block in self.ensemble.blocks])
 
     def search(self, x: np.ndarray, known: NodeMinima | None = None, new_blur: bool = True) -> NodeMinima:
         """The inner minima at x, found anew at every node."""
@@ -139,6 +143,14 @@ class Evaluator:
         if new_blur:
             blur = max(self._blur * float(np.median(gaps)), NO_BLUR) if len(gaps) else NO_BLUR
         return NodeMinima([block.minima for block in found], blur, several)
+
+    def apart(self, one: NodeMinima, other: NodeMinima) -> float:
+        """The share of nodes that are in different minima."""
+        share = 0.0
+        for block, here, there in zip(self.ensemble.blocks, one.blocks, other.blocks, strict=True):
+            gap = np.abs(np.asarray(here.z - there.z)[..., : block.xi.shape[-1]]).max((0, 1))
+            share += float(np.asarray(block.pooled) @ (gap > APART))
+        return share
 
     def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:
         run = compiled_reached(self.structure, RIVALS, method)

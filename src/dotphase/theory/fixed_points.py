@@ -52,9 +52,8 @@ class _Walk:
     def at(self, x: np.ndarray, minima: NodeMinima | None) -> Point:
         self.evaluations += 1
         if self.searched is None and isinstance(self.evaluator.minimum, Reached):
-            # Far from a fixed point the overlaps move so much that minima cannot be followed, only found anew; where
-            # the lowest are meant that can wait, since they are looked for everywhere in the end.
-            minima = self.evaluator.search(x)
+            # Far from a fixed point the overlaps move so much that minima cannot be followed, only begun anew.
+            minima = None
         return self.evaluator(x, minima)
 
     def search(self) -> None:

@@ -22,7 +22,7 @@ from .evaluator import Evaluator, Point, finite
 MOST_STEPS = 15
 SMALL = 0.1  # of the standard error, in any coordinate
 LONGEST = 0.5  # move of any coordinate in one step
-PROBE = 2.0  # standard errors to either side, where changes of basin are counted
+PROBE = 3.0  # standard errors, over which changes of basin are counted
 
 
 class Settled(NamedTuple):
@@ -46,7 +46,11 @@ def settle(evaluator: Evaluator, x: np.ndarray, tolerance: float) -> Settled:
         share *= 0.5 if last is not None and dx @ last < 0 else 1.0
         dx = dx * min(share, LONGEST / max(np.abs(dx).max(), 1e-300))
         if point.residual <= tolerance or _in_errors(evaluator, here, dx) <= SMALL:
-            return Settled(_with_jumps(evaluator, point), True, "", spent + 2)
+            lowest = evaluator.lowest(point.x, point.minima)
+            if lowest.several == 0:  # nobody has another basin to change to
+                return Settled(point, True, "", spent)
+            minima = point.minima._replace(several=lowest.several, higher=evaluator.apart(point.minima, lowest))
+            return Settled(_with_jumps(evaluator, point)._replace(minima=minima), True, "", spent + 1)
         last = dx
         after, spent = _anew(evaluator, point.x + evaluator.basis.T @ dx), spent + 1
         if finite(after):
@@ -63,11 +67,12 @@ def _with_jumps(evaluator: Evaluator, point: Point) -> Point:
     along, size = directions[0], PROBE * float(evaluator.rule.error(dx @ directions[0]))
     if not (np.isfinite(size) and size > 0):
         return point
-    above, below = (_anew(evaluator, point.x + sign * size * evaluator.basis.T @ along) for sign in (1, -1))
-    if not (finite(above) and finite(below)):
+    x = point.x + size * evaluator.basis.T @ along
+    anew, followed = _anew(evaluator, x), evaluator(x, point.minima)
+    if not (finite(anew) and finite(followed)):
         return point
-    missed = (above.change - below.change) / (2 * size) - point.slope @ along
-    missed_observables = (above.observables - below.observables) / (2 * size) - along @ point.observable_slope
+    missed = (anew.change - followed.change) / size
+    missed_observables = (anew.observables - followed.observables) / size
     return point._replace(
         slope=point.slope + np.outer(missed, along),
         observable_slope=point.observable_slope + np.outer(along, missed_observables),

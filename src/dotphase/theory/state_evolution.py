@@ -121,9 +121,14 @@ def compiled_reached(structure: Structure, rivals: int, method: Reached):
 
 
 @lru_cache(maxsize=64)
-def compiled_centres(structure: Structure, rivals: int):
-    """`(values, x, block) -> BlockMinima`: fields w, where a descent may begin."""
-    return jax.jit(lambda values, x, block: without_rivals(fields(structure, values, x, block).problem.centre, rivals))
+def compiled_first(structure: Structure, rivals: int, signals: bool):
+    """`(values, x, block) -> BlockMinima`: where a descent may begin: at the fields w, or at their signal part."""
+
+    def run(values, x, block: Block) -> BlockMinima:
+        _, u, problem = fields(structure, values, x, block)
+        return without_rivals(signal(structure, values, x, u)[0] if signals else problem.centre, rivals)
+
+    return jax.jit(run)
 
 
 def without_rivals(z, rivals: int) -> BlockMinima:

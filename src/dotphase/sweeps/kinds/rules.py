@@ -74,14 +74,12 @@ def _by_solving(scenario: Scenario, branch: str, rule: Rule) -> dict[str, Any]:
 
 
 def _by_published_method(scenario: Scenario, branch: str) -> dict[str, Any]:
-    from ...comparison.published import MOST, ORDERS, published
-    from ...theory.starts import start
+    from ...comparison.published import MOST, NODES, published
 
-    q, V, m, theta = (float(np.ravel(part)[0]) for part in start(scenario, branch))
-    overlaps, errors, iterations = published(scenario, np.array([q, m, V, theta]))
+    overlaps, errors, iterations = published(scenario, branch)
     q, m, V, theta = np.abs(overlaps)
     row: dict[str, Any] = {"q": q, "V": V, "m": m, "theta": theta, "test_error": errors[0], "train_loss": errors[1]}
     row |= {f"{name}_error": np.nan for name in NUMBERS}
     settled = iterations < MOST
     reason = "" if settled else f"still moving after {MOST} iterations"
-    return row | {"outcome": "converged" if settled else "stalled", "reason": reason, "nodes": np.prod(ORDERS)}
+    return row | {"outcome": "converged" if settled else "stalled", "reason": reason, "nodes": NODES}
