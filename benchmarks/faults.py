@@ -348,7 +348,7 @@ def wait_for(path: Path, process: subprocess.Popen, units: int) -> None:
 
 def kill(process: subprocess.Popen) -> None:
     process.kill()
-    process.wait()
+    process.communicate()  # which also closes its pipes
 
 
 FAULTS: dict[str, tuple[int, Callable[[int, Path], Row]]] = {

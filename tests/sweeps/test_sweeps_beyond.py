@@ -39,6 +39,6 @@ def test_dynamics():
 
 
 def test_flow():
-    row = computed("flow", nodes=6)
+    row = computed("flow", {}, paper(alpha=2.0), nodes=6)
     assert any(kind.startswith("semantic") for kind in row["rest_kind"])
     assert np.isfinite(row["speed_m"]).all()

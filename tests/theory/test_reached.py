@@ -32,7 +32,9 @@ def test_short_steps_end_in_the_same_minima(semantic):
     known = samples(semantic)
     chosen = known.only(np.arange(0, known.w.shape[-1], 4))
     way = chosen.path(step=0.02, steps=2000)
-    assert (np.abs(way[-1] - chosen.reached).max((0, 1)) < 0.02).mean() > 0.999
+    at_rest = np.abs(way[-1] - way[-100]).max((0, 1)) < 1e-4  # the others creep along where a minimum has just gone
+    assert at_rest.mean() > 0.99
+    assert (np.abs(way[-1] - chosen.reached).max((0, 1)) < 0.02)[at_rest].all()
 
 
 def test_where_nothing_jumps_both_theories_agree():

@@ -48,7 +48,8 @@ def test_error_bars_match_the_scatter_over_independent_scrambles(branch):
     for name, pick in of.items():
         estimates = [pick(solution) for solution in found]
         values, errors = np.array(estimates), np.array([estimate.error for estimate in estimates])
-        scatter, reported = values.std(ddof=1), np.sqrt((errors**2).mean())
+        # Eight replicates know their scatter badly, and their errors make up for it: by √(7/5) in the root mean square.
+        scatter, reported = values.std(ddof=1), np.sqrt((errors**2).mean() / (7 / 5))
         assert 1 / 1.5 < reported / scatter < 1.5, name
 
 

@@ -142,7 +142,7 @@ def test_phase_says_who_wins_and_when_it_does_not_know():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="kind"):
+    with pytest.raises(ValueError, match="expected one of train-loss, linear"):
         critical(dotphase.paper(), "magic")
     with pytest.raises(ValueError, match="not a number of this scenario"):
         critical(dotphase.paper(), along="colour")

@@ -15,8 +15,10 @@ def main() -> None:
         _run()
     except (KeyboardInterrupt, SystemExit) as end:
         if isinstance(end, SystemExit) and end.code != INTERRUPTED:
+            if _is_stuck():
+                _end_at_once(end.code if isinstance(end.code, int) else 0)
             raise
-        _end_at_once()
+        _end_at_once(INTERRUPTED)
 
 
 def _run() -> None:
@@ -30,9 +32,15 @@ def _run() -> None:
     app(prog_name="dotphase")
 
 
-def _end_at_once() -> None:
+def _is_stuck() -> bool:
+    """Whether a unit of a sweep that was given up is still being computed: Python would wait for it."""
+    work = sys.modules.get("dotphase.sweeps.engine.work")
+    return work is not None and work.is_stuck()
+
+
+def _end_at_once(code: int) -> None:
     """End the process without tidying up: a thread that is still compiling would crash while Python shuts down."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(INTERRUPTED)
+    os._exit(code)

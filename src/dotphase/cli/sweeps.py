@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,7 +57,7 @@ def run(
     ] = None,
 ) -> None:
     """Compute a study into a store. The same command goes on after an interruption; finished points are kept."""
-    with _leaving_stuck_units(), one_line_errors():
+    with one_line_errors():
         from dotphase.sweeps import read_study, run_sweep
         from dotphase.sweeps.engine.certificates import read_certificates
 
@@ -76,26 +72,6 @@ def run(
         if failed:
             typer.echo("some points failed; the same command tries them again", err=True)
             raise typer.Exit(1)
-
-
-@contextmanager
-def _leaving_stuck_units() -> Iterator[None]:
-    """Leave at once if a unit that was given up is still being computed: Python would wait for it."""
-    try:
-        yield
-    except typer.Exit as leaving:
-        _leave_if_stuck(leaving.exit_code)
-        raise
-    _leave_if_stuck(0)
-
-
-def _leave_if_stuck(code: int) -> None:
-    from dotphase.sweeps.engine.work import is_stuck
-
-    if is_stuck():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
 
 
 def _literally(name: str) -> str:
