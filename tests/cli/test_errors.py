@@ -142,10 +142,9 @@ def test_any_encoding_will_do(encoding):
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("seconds", [0.5, 4.0])
-def test_an_interruption_is_one_line_and_code_130(seconds, tmp_path):
+def test_an_interruption_is_one_line_and_code_130(tmp_path):
     begun = process("solve", env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)})
-    time.sleep(seconds)  # while it imports, and while it compiles
+    time.sleep(4.0)  # while it compiles
     begun.send_signal(signal.SIGINT)
     out, err = begun.communicate(timeout=120)
     assert begun.returncode == 130, err
