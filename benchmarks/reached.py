@@ -6,7 +6,7 @@
     python -m benchmarks.reached crossing        where trained losses cross, seed by seed
     python -m benchmarks.reached microscopic     which minimum do the samples of trained models sit in?
     python -m benchmarks.reached messages        does message passing end where training does?
-    python -m benchmarks.reached page            writes the table of docs/minima.md from what is there
+    python -m benchmarks.reached page            writes the tables of the documentation from what is there
     python -m benchmarks.reached cost            a reached solve against one of the lowest minima, in one run
 
 Results are read from and written to docs/results/reached.json; what is there is not computed again.
@@ -303,36 +303,77 @@ def cost(results: dict) -> None:
 
 
 def page(results: dict) -> None:
-    """The table of docs/minima.md, from the results alone."""
-    place = RESULTS.parent.parent / "minima.md"
-    before, _, rest = place.read_text(encoding="utf-8").partition("<!-- table -->\n")
-    _, _, after = rest.partition("<!-- end of table -->\n")
+    """The tables of docs/minima.md and docs/transitions.md, from the results alone."""
+    docs = RESULTS.parent.parent
+    _put(docs / "minima.md", "table", _training_lines(results["table"]))
+    _put(docs / "minima.md", "samples", _sample_lines(results))
+    _put(docs / "transitions.md", "lines", _transition_lines(results))
+
+
+def _put(page: Path, name: str, lines: list[str]) -> None:
+    """Lines between the marks of that name on a page."""
+    first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, _, rest = page.read_text(encoding="utf-8").partition(first)
+    _, _, after = rest.partition(last)
+    page.write_text(before + first + "\n".join(lines) + "\n" + last + after, encoding="utf-8")
+
+
+def _training_lines(rows: dict) -> list[str]:
     lines = ["| | | training, d → ∞ | reached | s.e. | lowest | s.e. |", "|---|---|---|---|---|---|---|"]
     symbols = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "\\|m\\|", "theta": "\\|θ\\|"}
     deviations: dict[str, list[float]] = {"reached": [], "lowest": []}
-    for name, row in results["table"].items():
-        if "limit" not in row:
-            continue
+    for name, row in rows.items():
+        label = name
         for key in OBSERVABLES:
-            trained, cells = _estimate(row["limit"][key]), []
             if not any(row[minimum].get(key, [0])[0] for minimum in deviations):
                 continue
-            for minimum, list_ in deviations.items():
+            trained, cells = _estimate(row["limit"][key]), []
+            for minimum, found in deviations.items():
                 theory = row[minimum].get(key)
                 if theory is None or theory[0] == 0:
                     cells += [row[minimum]["outcome"] if theory is None else "0", ""]
                     continue
-                z = float(trained.deviation(_estimate(theory)))
-                list_.append(z)
-                cells += [f"{_estimate(theory):()}", f"{z:+.1f}"]
-            lines.append(f"| {name} | {symbols[key]} | {trained:()} | {' | '.join(cells)} |")
-            name = ""
-    for minimum, list_ in deviations.items():
-        within = sum(abs(z) < 3 for z in list_)
-        lines.append(f"\nWithin three standard errors of the {minimum} theory: {within} of {len(list_)} entries.")
-    text = before + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- end of table -->\n" + after
-    place.write_text(text, encoding="utf-8")
-    print("\n".join(lines[-4:]))
+                found.append(float(trained.deviation(_estimate(theory))))
+                cells += [f"{_estimate(theory):()}", f"{found[-1]:+.1f}"]
+            lines.append(f"| {label} | {symbols[key]} | {trained:()} | {' | '.join(cells)} |")
+            label = ""
+    for minimum, found in deviations.items():
+        within = sum(abs(z) < 3 for z in found)
+        lines += ["", f"Within three standard errors of the {minimum} theory: {within} of {len(found)} entries."]
+    return lines
+
+
+def _sample_lines(results: dict) -> list[str]:
+    lines = ["| samples not in their lowest minimum | in trained models | in the theory |", "|---|---|---|"]
+    for name, row in results["microscopic"].items():
+        lines.append(f"| {name} | {100 * _estimate(row['trained']):()} % | {100 * row['theory']:.2f} % |")
+    lines += ["", "| message passing ends in the very minimum L-BFGS reaches | |", "|---|---|"]
+    return lines + [f"| {name} | {row['same']} of {row['of']} |" for name, row in results["messages"].items()]
+
+
+def _transition_lines(results: dict) -> list[str]:
+    published = {0.1: (0.707, 0.851), 0.2: (0.928, 1.071), 0.3: (1.241, 1.451), 0.4: (1.751, None)}
+    head = (
+        "| ω | α_c, lowest | α_c, reached | trained losses cross | published | α_l, lowest | α_l, reached | published |"
+    )
+    lines = [head, "|---|---|---|---|---|---|---|---|"]
+    for omega in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45):
+        at = {
+            (kind, minimum): str(_estimate(results["transitions"][f"{kind}, {minimum}, ω = {omega:g}"]["location"]))
+            for kind in ("train-loss", "linear")
+            for minimum in ("lowest", "reached")
+        }
+        crossings = [
+            f"{_estimate([row['location'], row['error']])} ({name.split(',')[0]})"
+            for name, row in results["crossing"].items()
+            if name.endswith(f"ω = {omega:g}")
+        ]
+        printed = [str(value or "") for value in published.get(omega, (None, None))]
+        cells = [at["train-loss", "lowest"], at["train-loss", "reached"], "; ".join(crossings), printed[0]]
+        lines.append(
+            f"| {omega:g} | {' | '.join(cells)} | {at['linear', 'lowest']} | {at['linear', 'reached']} | {printed[1]} |"
+        )
+    return lines
 
 
 def _estimate(pair: list[float]):
