@@ -369,10 +369,15 @@ def _transition_lines(results: dict) -> list[str]:
             if name.endswith(f"ω = {omega:g}")
         ]
         printed = [str(value or "") for value in published.get(omega, (None, None))]
-        cells = [at["train-loss", "lowest"], at["train-loss", "reached"], "; ".join(crossings), printed[0]]
-        lines.append(
-            f"| {omega:g} | {' | '.join(cells)} | {at['linear', 'lowest']} | {at['linear', 'reached']} | {printed[1]} |"
-        )
+        cells = [
+            f"{omega:g}",
+            at["train-loss", "lowest"],
+            at["train-loss", "reached"],
+            "; ".join(crossings),
+            printed[0],
+        ]
+        cells += [at["linear", "lowest"], at["linear", "reached"], printed[1]]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines
 
 
