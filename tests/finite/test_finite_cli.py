@@ -83,4 +83,5 @@ def test_bad_input_is_one_line_and_code_two(arguments, words):
 
 def test_bad_pictures_are_refused_before_any_work(tmp_path):
     assert "ending in" in run("compare", "--picture", tmp_path / "a.txt").stderr
-    assert "no directory" in run("compare", "--picture", tmp_path / "none" / "a.png").stderr
+    (tmp_path / "file").write_text("not a folder")
+    assert "cannot write to" in run("compare", "--picture", tmp_path / "file" / "a.png").stderr

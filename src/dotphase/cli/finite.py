@@ -98,8 +98,6 @@ def _check_picture(path: Path) -> None:
     """Refuse what cannot be drawn before anything is computed."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}")
-    if not path.parent.is_dir():
-        raise ValueError(f"--picture: no directory {path.parent}")
     folder("--picture", path.parent)
 
 
