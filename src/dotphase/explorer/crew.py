@@ -154,6 +154,9 @@ class Crew:
                     order = await self._queue.get()
                     if order.unwanted.is_set():
                         continue
+                    if not worker.process.is_alive():  # it died while it had nothing to do: a new one takes the order
+                        self._queue.put_nowait(order)
+                        break
                     order.taken = True
                     self._wanted -= 1
                     if not await self._serve(worker, order):
