@@ -77,7 +77,8 @@ class Entry(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """All entries, and what they were made from: `theory`, `passed`, `trained` by start."""
+    """All entries, and what they were made from: `theory`, `passed`, `trained` by start; `symmetry`: how far replica
+    symmetry holds at the lowest minima, in words (`Stability.symmetry`)."""
 
     scenario: Scenario
     dimension: int
@@ -85,6 +86,7 @@ class Comparison(Result):
     theory: dict[str, Solution]
     passed: dict[str, Runs]
     trained: dict[str, Runs]
+    symmetry: dict[str, str]
 
     row = "entry"
 
@@ -109,6 +111,7 @@ class Comparison(Result):
             "outcome": {
                 start: {
                     "theory": self.theory[start].outcome,
+                    "replica_symmetry": self.symmetry[start],
                     "gamp": self.passed[start].outcomes,
                     "training": self.trained[start].outcomes,
                 }
@@ -120,7 +123,7 @@ class Comparison(Result):
         lines = [self.headline, text_table([_row(entry) for entry in self.entries])]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
-            lines.append(f"{start}: theory {self.theory[start].outcome}, {counts}")
+            lines.append(f"{start}: theory {self.theory[start].outcome} ({self.symmetry[start]}), {counts}")
         return "\n".join(lines)
 
 
@@ -175,7 +178,12 @@ def compare(
         for start in starts
         for name in OBSERVABLES
     ]
-    return Comparison(scenario, d, tuple(entries), theory, passed, trained)
+    symmetry = {start: _symmetry(lowest.get(start, theory[start])) for start in starts}
+    return Comparison(scenario, d, tuple(entries), theory, passed, trained, symmetry)
+
+
+def _symmetry(lowest: Solution) -> str:
+    return lowest.stability.symmetry if lowest.outcome != "stalled" else "replica symmetry unknown"
 
 
 def theory_value(solution: Solution, name: str) -> Estimate | None:

@@ -26,14 +26,15 @@ def studies(quality: str) -> dict[str, Study]:
 
 def draw(datasets: Datasets) -> Figure:
     dataset = datasets["stability"]
-    figure, axes = panels(1, 3, 2.75)
-    replicon, slopes, several = axes[0]
+    figure, axes = panels(2, 2, 5.0, sharex=True)
+    replicon, slopes, several, broken = axes.flat
     for branch in BRANCHES:
         read = lambda name, branch=branch: reading.theory(dataset, name, branch, label="along")
         points(replicon, *read("replicon"), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
         curve(slopes, *read("eigenvalue_m"), COLOURS[branch], f"{branch}, along $m$", ls="--")
         line = read("several_minima")
         several.semilogy(line.x, np.where(line.value > 0, line.value, np.nan), color=COLOURS[branch], label=branch)
+        points(broken, *read("breaking"), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
     # Along θ at the semantic point directions mix with those of q and V, and have no name of their own.
     theta = reading.theory(dataset, "eigenvalue_theta", "positional", label="along")
     curve(slopes, *theta, COLOURS["positional"], r"positional, along $\theta$", ls=":")
@@ -43,7 +44,9 @@ def draw(datasets: Datasets) -> Figure:
     slopes.axhspan(-1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0)
     slopes.set_ylabel("eigenvalue of the map")
     several.set_ylabel("share of samples with several minima")
-    for axis in axes[0]:
+    broken.set_ylabel(r"$\Delta/q$ (symmetric at zero)")
+    broken.set_ylim(bottom=0)
+    for axis in axes[-1]:
         axis.set_xlabel(SYMBOLS["alpha"])
     letter(axes)
     legend_below(figure, axes)
@@ -58,7 +61,9 @@ FIGURE = PaperFigure(
         "replica symmetry is locally stable. Its error bar is a rough one, since few nodes dominate it. (b) "
         "Eigenvalues of the iterated map: within the grey band a small deviation dies out; below −1 the plain "
         "iteration oscillates away though a damped one does not; above +1 nothing helps. (c) How many samples have "
-        "more than one minimum of their inner problem, so that the prox can jump."
+        "more than one minimum of their inner problem, so that the prox can jump. (d) What the jumps do to replica "
+        "symmetry: Δ/q at y → 0, by how much the overlap between minima falls short of that within one; zero where "
+        "there are no jumps, missing where no small Δ reproduces itself."
     ),
     studies=studies,
     draw=draw,

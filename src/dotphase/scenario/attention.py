@@ -46,6 +46,8 @@ class Attention:
     - `entrywise`: `function` takes and returns nested lists, `fields[l][a]` and `matrix[i][j]`, whose entries may be
       numbers or arrays over many samples. The built-in ones are written so, because then every operation runs along
       the samples, which machines like; a function of one sample's matrix is lifted with `vmap` instead.
+    - `symmetric`: symmetries (of tokens and signs) are found by trying, on random fields, and used; False: none are
+      assumed, for a function that has them at most fields but not at all.
     - `kind`, `settings`: how a scenario file names it; `"custom"` cannot be written to a file.
 
     **Example**
@@ -58,6 +60,7 @@ class Attention:
     parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
     spread: ArrayLike | None = None
     entrywise: bool = False
+    symmetric: bool = True
     kind: str = "custom"
     settings: tuple[tuple[str, object], ...] = ()
 

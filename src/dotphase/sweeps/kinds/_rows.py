@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...estimate import Estimate
+
 if TYPE_CHECKING:
-    from ...estimate import Estimate
+    from ...theory.breaking import Breaking
     from ...theory.solution import Solution
 
 PLAIN = ("outcome", "reason", "mechanism", "residual", "evaluations", "nodes", "seconds", "several_minima")
@@ -27,6 +29,20 @@ def solution_row(solution: Solution) -> dict[str, Any]:
         largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
         row |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
     return row | with_errors(test_error=solution.test_error, train_loss=solution.train_loss)
+
+
+BREAKING = ("replicon", "jump_density", "squared_jump", "breaking")
+
+
+def breaking_row(found: Breaking | None) -> dict[str, Any]:
+    """`replicon`, its regular part; `jump_density` and `squared_jump` of samples at a jump; `breaking`, Δ/q: each with
+    its error, not a number where it is not known. `symmetry`: the verdict, in words."""
+    unknown = Estimate(np.nan, np.inf)
+    if found is None:
+        return with_errors(**dict.fromkeys(BREAKING, unknown)) | {"symmetry": ""}
+    known = (found.regular, found.density, found.squared_jump, found.ratio)
+    named = zip(BREAKING, known, strict=True)
+    return with_errors(**{name: at or unknown for name, at in named}) | {"symmetry": found.verdict}
 
 
 def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
