@@ -173,8 +173,10 @@ def draw_overlaps(axis: Axes, dataset: xarray.Dataset) -> None:
             curve(axis, *line, COLOURS[owner])
         if _both_theories(dataset):
             read = partial(reading.theory_or_fallen, label="lowest")
-            line = theory_winner(dataset, "lowest").of(overlap_lines(dataset, name, read))
-            axis.plot(line.x, line.value, color=COLOURS[owner], lw=0.9, ls=(0, (1, 1)))
+            lowest = theory_winner(dataset, "lowest").which
+            for index, line in enumerate(overlap_lines(dataset, name, read)):
+                seen = reading.only(line, lowest == index)
+                axis.plot(seen.x, seen.value, color=COLOURS[owner], lw=0.9, ls=(0, (1, 1)))
         line = found.of(overlap_lines(dataset, name, reading.experiment))
         points(axis, *line, COLOURS[owner], fmt=MARKERS[owner])
     name_overlaps(axis)
