@@ -15,11 +15,11 @@ from ..precision import in_double
 from ..scenario.scenario import Scenario
 from .approach import coordinates_of, from_nearby, task_of
 from .assemble import assemble
+from .breaking import Breaking
 from .linearised import Linearised, linearise
 from .linearised import around as map_around
 from .solution import USABLE, Solution, SolveError
 from .solve import Minimum, Start, solve
-from .breaking import Breaking
 from .spectra import spectra
 from .stability import breaking
 
