@@ -75,6 +75,6 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 13, "full": 120},
+    core_seconds={"quick": 20, "full": 160},
     new=True,
 )

@@ -75,5 +75,5 @@ FIGURE = PaperFigure(
     studies=studies,
     draw=draw,
     claims=claims,
-    core_seconds={"quick": 46, "full": 400},
+    core_seconds={"quick": 100, "full": 900},
 )
