@@ -22,7 +22,7 @@ from .law import Law
 from .scenario import Scenario
 
 LARGEST_GROUP = 64  # more images than this leave too few independent nodes
-LONGEST_PERMUTED = 4  # beyond this many tokens only signs are looked for
+LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal
 
 
 class Symmetry(NamedTuple):
@@ -58,7 +58,8 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
 @lru_cache(maxsize=256)
 def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
-    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [tuple(range(length))]
+    forward = tuple(range(length))
+    orders = list(permutations(forward)) if length <= LONGEST_PERMUTED else [forward, forward[::-1]]
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
     fields = np.random.default_rng(0).normal(size=(length, attention.rank, 2))
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]

@@ -133,10 +133,11 @@ class Evaluator:
 
     def lowest(self, x: np.ndarray, known: NodeMinima | None = None, new_blur: bool = True) -> NodeMinima:
         """The lowest minima at x, with their closest rivals."""
+        self._prepare(x)
         known = known or self.first_minima(x)
         run = compiled_lowest(self.structure, RIVALS)
         work = lambda block, minima: _fetched(run(self.values, self.spread, x, block, minima))
-        found = self._over_blocks("lowest", work, known.blocks)
+        found = self._over_blocks(work, known.blocks)
         several = float(sum(block.several for block in found))
         gaps = np.concatenate([block.gap[np.isfinite(block.gap)] for block in found])
         blur = known.blur
@@ -153,9 +154,10 @@ class Evaluator:
         return share
 
     def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:
+        self._prepare(x)
         run = compiled_reached(self.structure, RIVALS, method)
         work = lambda block, _: jax.block_until_ready(run(self.values, x, block))
-        return NodeMinima(self._over_blocks("reached", work, [None] * len(self.ensemble.blocks)))
+        return NodeMinima(self._over_blocks(work, [None] * len(self.ensemble.blocks)))
 
     @property
     def _blur(self) -> float:
@@ -164,22 +166,40 @@ class Evaluator:
 
     def __call__(self, x: np.ndarray, minima: NodeMinima | None = None) -> Point:
         """The map at x, the given inner minima followed there."""
+        self._prepare(x)
         minima = minima or self.first_minima(x)
         evaluate, blur = compiled_evaluate(self.structure), minima.blur
         work = lambda block, known: _fetched(evaluate(self.values, x, self.directions, block, known, blur))
-        found = self._over_blocks(f"evaluate {len(self.directions)}", work, minima.blocks)
+        found = self._over_blocks(work, minima.blocks)
         followed, *parts = zip(*found, strict=True)
         moments, slopes, unsettled = (np.sum(part, axis=0) for part in parts)
         minima = minima._replace(blocks=list(followed), unsettled=float(unsettled) / len(found))
         return self._point(x, minima, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
 
-    def _over_blocks(self, name: str, work: Callable, known: list) -> list:
-        """`work` on every block and what is known of its minima; the very first alone, since it compiles."""
-        jobs = list(zip(self.ensemble.blocks, known, strict=True))
-        key = (self.structure, name, self.ensemble.blocks[0].weights.shape)
-        first = [] if key in _compiled else [work(*jobs[0])]
+    def _over_blocks(self, work: Callable, known: list) -> list:
+        """`work` on every block and what is known of its minima."""
+        return at_once(lambda job: work(*job), list(zip(self.ensemble.blocks, known, strict=True)))
+
+    def _prepare(self, x: np.ndarray) -> None:
+        """Compile what this map needs, all at once, by a first call of each program, on one block."""
+        block = self.ensemble.blocks[0]
+        key = (self.structure, self.minimum, len(self.directions), block.weights.shape)
+        if key in _compiled:
+            return
         _compiled.add(key)
-        return [*first, *at_once(lambda job: work(*job), jobs[len(first) :])]
+        known = self.first_minima(x).blocks[0]
+        rows, slopes = (np.ones((count, len(self.ensemble.average))) for count in (len(self.rule.pool) + 1, 1))
+        programs: list[Callable] = [
+            lambda: compiled_evaluate(self.structure)(self.values, x, self.directions, block, known, NO_BLUR),
+            lambda: self.images(x, rows, np.repeat(slopes, len(self.directions), axis=0)),
+        ]
+        if isinstance(self.minimum, Reached):
+            reached = compiled_reached(self.structure, RIVALS, self.minimum)
+            programs.insert(0, lambda: reached(self.values, x, block))
+        else:
+            lowest = compiled_lowest(self.structure, RIVALS)
+            programs.insert(0, lambda: lowest(self.values, self.spread, x, block, known))
+        at_once(lambda program: jax.block_until_ready(program()), programs)
 
     def _point(self, x: np.ndarray, minima: NodeMinima, moments: np.ndarray, slopes: np.ndarray) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])
