@@ -203,10 +203,9 @@ class Evaluator:
 
     def _point(self, x: np.ndarray, minima: NodeMinima, moments: np.ndarray, slopes: np.ndarray) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])
-        images, pushed, residual = self.images(x, rows, slopes)
+        image, apart, pushed, residual = self.images(x, rows, slopes)
         count, B = len(self.basis), self.basis
-        apart = Image(*(part[1:] - part[0] for part in images))
-        change, gauge = B @ (images.coordinates[0] - x), np.zeros((0, count))
+        change, gauge = B @ (image.coordinates - x), np.zeros((0, count))
         if len(self.turns) and np.isfinite(change).all():
             gauge = tangents(x, self.rho, self.turns, B)
             change = change - gauge.T @ (gauge @ change)
@@ -216,7 +215,7 @@ class Evaluator:
             minima=minima,
             change=change,
             slope=B @ pushed.coordinates[:count].T - np.eye(count),
-            observables=np.array([images.test_error[0], images.train_loss[0]]),
+            observables=np.array([image.test_error, image.train_loss]),
             observable_slope=np.column_stack([pushed.test_error, pushed.train_loss])[:count],
             residual=float(residual),
             gauge=gauge,
@@ -228,8 +227,9 @@ class Evaluator:
 
     def images(
         self, x: np.ndarray, rows: np.ndarray, slopes: np.ndarray, directions: Any = None
-    ) -> tuple[Image, Image, float]:
-        """What the input half-step makes of moments `rows` at x, the pooled ones first, and of their `slopes`."""
+    ) -> tuple[Image, Image, Image, float]:
+        """What the input half-step makes of moments `rows` at x, the pooled ones first, of how the others differ from
+        them, and of their `slopes`."""
         directions = self.directions if directions is None else directions
         return jax.device_get(compiled_input(self.structure)(self.values, x, rows, directions, slopes))
 
