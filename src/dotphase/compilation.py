@@ -9,6 +9,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from .cache import keep_compilations_here
+
+keep_compilations_here()
+
 # Measured on CPU, on kernels of a thousand samples and a few fields each:
 OPTIONS: dict[str, Any] = {
     "xla_cpu_use_fusion_emitters": False,  # the newer loop emitters compile twice as long, to run no faster

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..overlaps import WeightOverlaps
-from ..scenario.attention import Form, entries
+from ..scenario.attention import Form, lifted
 from ..scenario.frozen import thaw
 from .objective import Objective
 
@@ -90,11 +90,10 @@ def passed_through(student: Form) -> Form:
     """The attention z ↦ S[z] K: one K = `root` per sample, (L, L, n); `inner` are the student's numbers."""
 
     def function(fields, root, inner):
-        matrix = entries(student)(fields, **inner)
-        tokens = range(len(matrix))
-        return [[sum(row[k] * root[k, j] for k in tokens) for j in tokens] for row in matrix]
+        matrix = lifted(student)(fields, **inner)
+        return (matrix[:, :, None] * root[None]).sum(1)
 
-    return Form(function, student.rank, entrywise=True)
+    return Form(function, student.rank, batched=True)
 
 
 def _roots_of(parameters: dict, sample) -> dict:

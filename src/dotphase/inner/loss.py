@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 
-from ..scenario.attention import Form, entries
+from ..scenario.attention import Form, lifted
 
 
 class Problem(NamedTuple):
@@ -33,15 +34,13 @@ class Problem(NamedTuple):
 
 
 def mismatch(attention, target, rho) -> Any:
-    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from nested lists or (L, L, N) arrays S and T."""
-    tokens = range(len(attention))
-    return 0.5 * sum(rho[j] * (target[i][j] - attention[i][j]) ** 2 for i in tokens for j in tokens)
+    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N)."""
+    return 0.5 * (rho[:, None] * (target - attention) ** 2).sum((0, 1))
 
 
 def sample_loss(student: Form, problem: Problem, z) -> Any:
-    """ℓ(u, z), (N,), from nested lists or an array z."""
-    fields = [list(row) for row in z]
-    return mismatch(entries(student)(fields, **problem.parameters), problem.target, problem.rho)
+    """ℓ(u, z), (N,)."""
+    return mismatch(lifted(student)(z, **problem.parameters), problem.target, problem.rho)
 
 
 def pull(problem: Problem, z):
@@ -50,34 +49,32 @@ def pull(problem: Problem, z):
 
 
 def tether(problem: Problem, z) -> Any:
-    """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,), from nested lists or an array z."""
-    total = 0.0
-    for l, row in enumerate(z):
-        shift = [x - problem.centre[l, a] for a, x in enumerate(row)]
-        for a, x in enumerate(shift):
-            total = total + 0.5 * x * sum(problem.precision[l, a, b] * y for b, y in enumerate(shift))
-    return total
+    """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,)."""
+    return 0.5 * ((z - problem.centre) * pull(problem, z)).sum((0, 1))
 
 
 def energy(student: Form, problem: Problem, z):
-    """E(z), (N,), from nested lists or an array z."""
+    """E(z), (N,)."""
     return tether(problem, z) + sample_loss(student, problem, z)
 
 
 def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
-    return _derivatives(lambda fields: energy(student, problem, fields), z)
+    value, gradient, hessian = loss_derivatives(student, problem, z)
+    stiffness = jax.scipy.linalg.block_diag(*problem.precision)
+    return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness[..., None]
 
 
 def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """ℓ, ∇ℓ and ∇²ℓ, shaped as in `energy_derivatives`."""
-    return _derivatives(lambda fields: sample_loss(student, problem, fields), z)
+    of = lambda fields: _value_and_gradient(lambda f: sample_loss(student, problem, f), fields)
+    (value, gradient), move = jax.linearize(of, z)
+    return value, gradient, along_each(lambda along: move(along)[1].reshape(-1, z.shape[-1]), z)
 
 
 def energy_and_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
     """E, (N,), and ∇E, (L, r_s, N)."""
-    value, gradient = _value_and_gradient(lambda fields: energy(student, problem, fields), [list(row) for row in z])
-    return value, stacked(gradient)
+    return _value_and_gradient(lambda fields: energy(student, problem, fields), z)
 
 
 def _value_and_gradient(function, fields):
@@ -85,28 +82,7 @@ def _value_and_gradient(function, fields):
     return value, back(jnp.ones_like(value))[0]
 
 
-def _derivatives(function, z):
-    def push(fields, along):
-        (value, gradient), (_, column) = jax.jvp(lambda f: _value_and_gradient(function, f), (fields,), (along,))
-        return value, stacked(gradient), stacked(column).reshape(-1, z.shape[-1])
-
-    return along_each(push, z, out_axes=(None, None, 0))
-
-
-def along_each(push, z, out_axes: Any = 0):
-    """`push(fields, along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis.
-
-    Both are nested lists of (N,) arrays, so that no slicing or padding enters a derivative.
-    """
-    length, rank, count = z.shape
-    fields = [list(row) for row in z]
-
-    def one(direction):
-        return push(fields, [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)])
-
-    return jax.vmap(one, out_axes=out_axes)(jnp.eye(length * rank, dtype=z.dtype).reshape(-1, length, rank))
-
-
-def stacked(rows) -> jax.Array:
-    """Nested lists of (N,) arrays as one array."""
-    return jnp.stack([jnp.stack(row) for row in rows])
+def along_each(push, z):
+    """`push(along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis."""
+    units = jnp.eye(z.shape[0] * z.shape[1], dtype=z.dtype).reshape(-1, *z.shape[:2], 1)
+    return jax.vmap(lambda unit: push(jnp.broadcast_to(unit, z.shape)))(units)

@@ -1,6 +1,7 @@
 """What is learned: teachers, students, tokens, positions, and the scenario that holds them together."""
 
-from .attention import Attention, constant_attention, linear_attention, mixture, softmax_attention
+from .attention import Attention
+from .catalogue import constant_attention, linear_attention, mixture, softmax_attention
 from .files import read_scenario, scenario_from_toml, scenario_to_toml, write_scenario
 from .presets import paper
 from .scenario import Scenario

@@ -22,7 +22,7 @@ from .law import Law
 from .scenario import Scenario
 
 LARGEST_GROUP = 64  # more images than this leave too few independent nodes
-LONGEST_PERMUTED = 4  # beyond this many tokens only signs are looked for
+LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal
 TRIED = 24  # random fields, in equal parts of each of
 SIZES = (0.3, 1.0, 3.0)
 
@@ -63,7 +63,8 @@ def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
     if not attention.symmetric:
         return {(tuple(range(length)), (1,) * attention.rank)}
-    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [tuple(range(length))]
+    forward = tuple(range(length))
+    orders = list(permutations(forward)) if length <= LONGEST_PERMUTED else [forward, forward[::-1]]
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
     fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED)) * np.resize(SIZES, TRIED)
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from ..names import spelled_as, word_of
-from . import attention as build
+from . import catalogue as build
 from .attention import Attention
 from .presets import paper
 from .scenario import Scenario

@@ -26,7 +26,8 @@ def relative_error(evaluator: Evaluator, point: Point) -> float:
     """The larger of the relative standard errors of test error and training loss."""
     apart = deviations(evaluator, point)
     errors = evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
-    return float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
+    relative = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
+    return relative if np.isfinite(relative) else np.inf
 
 
 def assemble(

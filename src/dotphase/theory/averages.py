@@ -18,11 +18,11 @@ import jax.numpy as jnp
 
 from ..compilation import fenced
 from ..inner.linear import eliminate
-from ..inner.loss import Problem, along_each, mismatch, pull, stacked, tether
+from ..inner.loss import Problem, along_each, mismatch, pull, tether
 from ..inner.minimiser import Minimum
 from ..overlaps import Factors, Moments
 from ..overlaps.factorisation import transposed
-from ..scenario.attention import Form, entries
+from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
 
 
@@ -211,25 +211,19 @@ def _features(here: AtMinimum, xi, eta, test_error):
 
 def _target_slopes(structure: Structure, parameters, u):
     """∂T/∂u, (T, L, L, N)."""
-    attention = _over_samples(structure.teacher, parameters, u.shape[-1])
-    return along_each(lambda fields, along: stacked(jax.jvp(attention, (fields,), (along,))[1]), u)
+    _, move = jax.linearize(lambda fields: lifted(structure.teacher)(fields, **parameters), u)
+    return along_each(move, u)
 
 
 def _loss_slopes(structure: Structure, problem: Problem, z, turned) -> tuple[Any, Any, Any, Any]:
     """ℓ(u, z), (N,), ∂ℓ/∂z, (D, N), ∂ℓ/∂u, (T, N), and −∂²ℓ/∂z∂u, (T, D, N); `turned` is ∂T/∂u."""
-    count, tokens = z.shape[-1], range(len(z))
-    attention, back = jax.vjp(_over_samples(structure.student, problem.parameters, count), [list(row) for row in z])
-    weighed = [[problem.rho[j] * (problem.target[i, j] - attention[i][j]) for j in tokens] for i in tokens]
-    onto = lambda matrix: stacked(back([[matrix[i][j] for j in tokens] for i in tokens])[0]).reshape(-1, count)
-    along_u = sum(weighed[i][j] * turned[:, i, j] for i in tokens for j in tokens)
-    mixed = jax.vmap(onto)(turned * problem.rho[:, None])
+    attention, back = jax.vjp(lambda fields: lifted(structure.student)(fields, **problem.parameters), z)
+    weigh = lambda matrix: problem.rho[:, None] * matrix
+    onto = lambda matrix: back(matrix)[0].reshape(-1, z.shape[-1])
+    weighed = weigh(problem.target - attention)
+    along_u = (weighed * turned).sum((1, 2))
+    mixed = jax.vmap(onto)(weigh(turned))
     return mismatch(attention, problem.target, problem.rho), -onto(weighed), along_u, mixed
-
-
-def _over_samples(form: Form, parameters, count: int):
-    """The attention on nested lists, all entries as long as the samples are many."""
-    of = entries(form)
-    return lambda fields: [[jnp.broadcast_to(e, (count,)) for e in row] for row in of(fields, **parameters)]
 
 
 def _repeated(array, rival_of):
