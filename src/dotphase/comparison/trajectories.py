@@ -71,7 +71,7 @@ class NoisyStart:
 def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     from ..scenario.law import table_of
 
-    share, gamma, tau, _ = table_of(scenario.tokens, scenario.positions, None)
+    share, gamma, tau, *_ = table_of(scenario.tokens, scenario.positions, None)
     return share, gamma, tau
 
 
