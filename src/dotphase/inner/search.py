@@ -67,8 +67,7 @@ def search(
         done, z, energy, settled = state
         chosen = jax.lax.dynamic_slice(waiting, (done,), (some,))
         sample = chosen % count
-        part = problem._replace(target=problem.target[..., sample], centre=w[..., sample])
-        part = part._replace(parameters=parameters_of(problem.parameters, sample))
+        part = problem.only(sample)._replace(parameters=parameters_of(problem.parameters, sample))
         more = descend(student, part, row[..., chosen], MORE_STEPS, NEARLY)
         placed = z.at[..., chosen].set(more.z), energy.at[chosen].set(more.energy), settled.at[chosen].set(more.settled)
         return done + some, *placed

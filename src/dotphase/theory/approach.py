@@ -64,7 +64,7 @@ def from_nearby(task: Task, rule: Rule, x: np.ndarray) -> tuple[Evaluator, Trail
 
 def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, Trail]:
     """Iterate from a start; where that leads nowhere, with another response V, or more carefully."""
-    evaluator, rho = task.on(rule), task.scenario.law.rho
+    evaluator, rho = task.on(rule), task.scenario.law.joint_rho
     trail, spent = _by_scout(task, evaluator, np.asarray(coordinates_of(overlaps, rho)))
     for factor, delta in ATTEMPTS if trail is None else ():
         x = np.asarray(coordinates_of(overlaps._replace(V=factor * overlaps.V), rho))
@@ -87,7 +87,7 @@ def _by_scout(task: Task, evaluator: Evaluator, x: np.ndarray) -> tuple[Trail | 
         return None, way.evaluations
     there = way.point.x + step(scout, way.point, np.inf)
     trail = fixed_point(evaluator, there, task.tolerance, task.most // 3, near=True)
-    rho, rank = task.scenario.law.rho, task.scenario.student.rank
+    rho, rank = task.scenario.law.joint_rho, task.scenario.student.rank
     kind = lambda place: mechanism(overlaps_at(place, rho, rank), rho)
     same = trail.converged and kind(trail.point.x) == kind(x)
     return trail if same else None, way.evaluations + trail.evaluations
