@@ -154,7 +154,7 @@ class Gamp:
 
 def gamp(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     start: Start = "semantic",
     seeds: int | Iterable[int] = 1,
     *,
@@ -164,13 +164,14 @@ def gamp(
     tolerance: float = 1e-7,
     response: np.ndarray | float = 1.0,
     minimum: str = "lowest",
+    data: Data | None = None,
     progress: Progress = False,
 ) -> Runs:
     """Message passing from a start to a fixed point, for each seed; the answer is like that of `train`.
 
     **Arguments**
 
-    - `scenario`, `d`, `start`, `seeds`, `progress`: as in `train`.
+    - `scenario`, `d`, `start`, `seeds`, `data`, `progress`: as in `train`.
     - `damping`: the share of the old state kept in each iteration; needed because the plain iteration
       overshoots along the positional direction.
     - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training
@@ -187,7 +188,8 @@ def gamp(
     limits = whole("searching", searching, least=0), whole("iterations", iterations)
     _check_damping(damping)
     as_minimum(minimum)
-    begin, realised = perf_counter(), instances(scenario, d, seeds)
+    begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
+    d = realised[0].dimension
     runs = [
         _one(instance, start, damping, limits, positive("tolerance", tolerance), response, minimum)
         for instance in track(realised, f"message passing, d = {d}", progress)
