@@ -17,7 +17,7 @@ from .sampling import BLOCK, Grams, attention_of, grams_of
 from .source import source_of
 
 MOST_NODES = 2**14
-LISTED = 32  # combinations of scales that are summed one by one; more of them are drawn along with the normals
+LISTED = 64  # combinations of scales that are summed one by one; more of them are drawn along with the normals
 MOST_HELD_OUT = 10_000  # sentences that a test error is measured on
 
 
