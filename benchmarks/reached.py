@@ -88,8 +88,10 @@ def table(results: dict) -> None:
 
 
 def fill(row: dict, scenario, start: str, seeds: dict[int, int], keep: Callable[[], None], begin: Any = None) -> None:
-    """Both theories, training at the sizes of `seeds`, and its limit, as far as they are not in `row`; `begin`: where the
-    theory starts, if not where training does. `keep()` is called after each."""
+    """Both theories, training at the sizes of `seeds`, and its limit, as far as they are not in `row`.
+
+    `begin`: where the theory starts, if not where training does. `keep()` is called after each.
+    """
     for minimum in ("lowest", "reached"):
         if minimum not in row:
             row[minimum] = _theory(scenario, start if begin is None else begin, minimum)
