@@ -26,23 +26,29 @@ BRANCHES = ("semantic", "positional")
 Points = dict[str, tuple[Any, str]]  # scenarios and starts, by name
 
 
-def three(tokens: Any, alpha: float = 2.0, omega: float = 0.3) -> Any:
-    """The paper's task with three tokens, at positions 1, 0 and −1."""
+def tasks(tokens: Any) -> Points:
+    """Both branches with such tokens.
+
+    Of two tokens, the paper's task at α = 2, ω = 0.3; of three, at positions 1, 0 and −1, with α = 1: there the
+    positional branch has a teacher of ω = 0.6, since training leaves it at 0.3.
+    """
     import dotphase as dp
 
+    if tokens.gamma.shape[1] == 2:
+        return {start: (dp.paper(2.0, 0.3).vary(tokens=tokens), start) for start in BRANCHES}
     A = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
-    positions = dp.Positions([[1.0, 0.0, -1.0]])
-    return dp.Scenario(dp.mixture(A, omega), dp.softmax_attention(1), tokens, positions, alpha, 0.01)
+    student, positions = dp.softmax_attention(1), dp.Positions([[1.0, 0.0, -1.0]])
+    three = lambda omega: dp.Scenario(dp.mixture(A, omega), student, tokens, positions, 1.0, 0.01)
+    return {"semantic": (three(0.3), "semantic"), "positional": (three(0.6), "positional")}
 
 
 def correlated_points() -> Points:
     """Tokens that know of each other."""
     import dotphase as dp
 
-    scenarios = {f"L = 2, c = {c:+g}": dp.paper(2.0, 0.3).vary(tokens=dp.correlated(2, 0.5, c)) for c in (0.3, -0.3)}
-    falling = dp.correlated(3, 0.5, dp.exponential_correlation(3, 0.3))
-    scenarios["L = 3, c = 0.3^\\|l−l'\\|"] = three(falling)
-    return {f"{name}, {start}": (scenario, start) for name, scenario in scenarios.items() for start in BRANCHES}
+    laws = {f"L = 2, c = {c:+g}": dp.correlated(2, 0.5, c) for c in (0.3, -0.3)}
+    laws["L = 3, neighbours c = 0.3"] = dp.correlated(3, 0.5, dp.exponential_correlation(3, 0.3))
+    return {f"{name}, {start}": task for name, tokens in laws.items() for start, task in tasks(tokens).items()}
 
 
 def laws(length: int) -> dict[str, Any]:
@@ -64,11 +70,9 @@ def scale_points() -> Points:
 
     points: Points = {}
     for length in (2, 3):
-        tokens = dp.isotropic(length, 0.5)
         for name, scales in laws(length).items():
-            scaled = replace(tokens, scales=scales)
-            scenario = dp.paper(2.0, 0.3).vary(tokens=scaled) if length == 2 else three(scaled)
-            points |= {f"L = {length}, {name}, {start}": (scenario, start) for start in BRANCHES}
+            tokens = replace(dp.isotropic(length, 0.5), scales=scales)
+            points |= {f"L = {length}, {name}, {start}": task for start, task in tasks(tokens).items()}
     return points
 
 

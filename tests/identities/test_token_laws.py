@@ -149,7 +149,7 @@ def wrong(monkeypatch):
 
 @pytest.mark.parametrize("average", LEFT_OUT)
 def test_a_scale_left_out_of_any_average_is_noticed(average, wrong):
-    tokens = CASES["scaled together"]
+    tokens = CASES["one token, scaled"]
     wrong(LEFT_OUT[average])
     found, exact = solved(tokens), ridge_regression(tokens)
     observed = np.array([found.test_error.value, found.train_loss.value])
