@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -81,17 +82,26 @@ def points() -> dict[str, tuple[Any, str]]:
 def table(results: dict) -> None:
     for name, (scenario, start) in points().items():
         row = results.setdefault("table", {}).setdefault(name, {})
-        for minimum in ("lowest", "reached"):
-            if minimum not in row:
-                row[minimum] = _theory(scenario, _both(scenario) if "both" in name else start, minimum)
-                _keep(results)
-        for d, seeds in SEEDS.items():
-            if str(d) not in row.setdefault("training", {}):
-                row["training"][str(d)] = _trained(scenario, d, start, seeds)
-                _keep(results)
-        row["limit"] = {key: _limit(row["training"], key) for key in OBSERVABLES}
-        _keep(results)
+        begin = _both(scenario) if "both" in name else start
+        fill(row, scenario, start, SEEDS, lambda: _keep(results), begin)
         _show(name, row)
+
+
+def fill(row: dict, scenario, start: str, seeds: dict[int, int], keep: Callable[[], None], begin: Any = None) -> None:
+    """Both theories, training at the sizes of `seeds`, and its limit, as far as they are not in `row`.
+
+    `begin`: where the theory starts, if not where training does. `keep()` is called after each.
+    """
+    for minimum in ("lowest", "reached"):
+        if minimum not in row:
+            row[minimum] = _theory(scenario, start if begin is None else begin, minimum)
+            keep()
+    for d, count in seeds.items():
+        if str(d) not in row.setdefault("training", {}):
+            row["training"][str(d)] = _trained(scenario, d, start, count)
+            keep()
+    row["limit"] = {key: _limit(row["training"], key) for key in OBSERVABLES}
+    keep()
 
 
 def _both(scenario):
@@ -387,11 +397,11 @@ def _estimate(pair: list[float]):
     return Estimate(*pair)
 
 
-def _keep(results: dict) -> None:
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    fresh = RESULTS.with_suffix(".new")
+def _keep(results: dict, path: Path = RESULTS) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(".new")
     fresh.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    fresh.replace(RESULTS)
+    fresh.replace(path)
 
 
 def main(chosen: list[str]) -> None:

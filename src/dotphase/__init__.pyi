@@ -24,9 +24,12 @@ from .results import Result as Result
 from .results import load as load
 from .scenario import Attention as Attention
 from .scenario import Positions as Positions
+from .scenario import Scales as Scales
 from .scenario import Scenario as Scenario
 from .scenario import Tokens as Tokens
 from .scenario import constant_attention as constant_attention
+from .scenario import correlated as correlated
+from .scenario import exponential_correlation as exponential_correlation
 from .scenario import isotropic as isotropic
 from .scenario import linear_attention as linear_attention
 from .scenario import mixture as mixture

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..scenario import Scenario
+from ..scenario.checks import check_plain
 
 NODES = 144
 KEPT, SMALL, MOST = 0.8, 1e-4, 300
@@ -34,6 +35,7 @@ class Task(NamedTuple):
 
     @classmethod
     def of(cls, scenario: Scenario) -> Task:
+        check_plain("the published method", scenario)
         A = np.asarray(scenario.teacher.values["positional"])
         if scenario.length != 2 or scenario.ranks != (1, 1) or not np.allclose(A, A[::-1, ::-1]):
             raise ValueError("the published method is for the paper's task with A symmetric under exchange of tokens")

@@ -71,7 +71,7 @@ class NoisyStart:
 def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     from ..scenario.law import table_of
 
-    share, gamma, tau, _ = table_of(scenario.tokens, scenario.positions, None)
+    share, gamma, tau, *_ = table_of(scenario.tokens, scenario.positions, None)
     return share, gamma, tau
 
 
@@ -161,6 +161,8 @@ def follow(
 
     **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
     """
+    if scenario.tokens.joint:
+        raise ValueError("tokens: iterate by iterate the two are compared for tokens that are not correlated")
     theory = [_flat(o) for o in iterate(scenario, start.overlaps(scenario), steps, rule)]
     passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
     return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))

@@ -24,6 +24,7 @@ from ..gaussian import GaussHermite, Rule, Sobol
 from ..precision import in_double
 from ..scenario import Scenario
 from ..scenario.attention import Form
+from ..scenario.checks import check_plain
 from ..scenario.law import Law
 from .averages import Averages, averages, fields_at
 from .makeup import Makeup, overlaps_of
@@ -47,6 +48,7 @@ class Equations:
     """
 
     def __init__(self, scenario: Scenario, rule: Rule | None = None, law: Law | None = None) -> None:
+        check_plain("one-pass learning", scenario)
         self.scenario = scenario
         self.law = scenario.law if law is None else law
         dimension = scenario.length * sum(scenario.ranks)

@@ -22,6 +22,7 @@ from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form, lifted
+from ..scenario.checks import check_plain
 from ..scenario.law import Law
 from .equations import Step
 from .makeup import Makeup, Start, as_start, measured
@@ -86,6 +87,7 @@ def simulate(
 
     The loss of a sentence is exact at this d, scalar products and all: Q ← Q − η (Σ_l x̃_l ∂_l/√d + λ₁ Q/d).
     """
+    check_plain("one-pass learning", scenario)
     begin = perf_counter()
     times, step, chosen = times_of(until), step_of(scenario, rate, ridge), as_start(start)
     counts = np.unique(np.round(times * d).astype(int))

@@ -18,7 +18,8 @@ from .checks import instances
 from .instance import Instance
 from .objective import gram_loss
 from .sampling import Grams, Sample, sample
-from .test_error import exact_test_error
+from .source import Data
+from .test_error import test_error
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -73,10 +74,11 @@ class LinearFits(Result):
 
 def fit_linear(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     seeds: int | Iterable[int] = 1,
     *,
     rule: Rule | None = None,
+    data: Data | None = None,
     progress: Progress = False,
 ) -> LinearFits:
     """Fit f_W(x) = Wx, W ∈ R^{L×L}, on n = αd samples: minimise Σ_μ ‖y^μ − Wx^μ‖²/(2d) + (λ/2)‖W‖².
@@ -84,12 +86,12 @@ def fit_linear(
     The minimum is closed-form, W = (Σ_μ T^μ G^μ)(Σ_μ G^μ + λ)^{-1} with G^μ = x^μ x^μᵀ/d. The error on new
     samples, E‖(T − W)x‖²/(dL), is a Gaussian average over the teacher's fields, exact at this d.
 
-    **Arguments**: `scenario`, `d`, `seeds` and `progress` as in `train`; `rule` is for the Gaussian average.
+    **Arguments**: `scenario`, `d`, `seeds`, `data` and `progress` as in `train`; `rule` is for the Gaussian average.
 
     **Example**: `fit_linear(paper(omega=0.3), d=1000, seeds=8).test_error`.
     """
-    begin, realised = perf_counter(), instances(scenario, d, seeds)
-    fits = []
+    begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
+    d, fits = realised[0].dimension, []
     for instance in track(realised, f"linear baseline, d = {d}", progress):
         data = sample(instance)
         matrix = ridge_matrix(data)
@@ -110,8 +112,8 @@ def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None 
     """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): a student without encodings that always answers W."""
     scenario = instance.scenario
     always = scenario.vary(student=constant_attention(matrix), positions=no_positions(scenario.length))
-    blind = Instance(always, instance.dimension, instance.seed)
-    return exact_test_error(blind, np.zeros((instance.dimension, 1)), rule)
+    blind = Instance(always, instance.dimension, instance.seed, instance.data)
+    return test_error(blind, np.zeros((instance.dimension, 1)), rule)
 
 
 def _mean_loss(data: Sample, matrix: np.ndarray) -> float:

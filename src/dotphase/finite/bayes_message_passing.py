@@ -25,6 +25,7 @@ from ..overlaps import WeightOverlaps
 from ..progress import Progress, track
 from ..scenario import Scenario
 from ..scenario.attention import Form
+from ..scenario.checks import check_plain
 from .checks import as_seeds
 from .instance import Instance
 from .sampling import sample
@@ -121,6 +122,7 @@ def bayes_message_passing(
     - `damping`: the share of the old state kept. Undamped, one seed in three swings for ever at d = 1000, α = 0.4.
     - `rule`: of the average that is the test error.
     """
+    check_plain("Bayes-optimal inference", scenario)
     begin, signs = perf_counter(), signs_of(scenario)
     if not 0 <= damping < 1:
         raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")

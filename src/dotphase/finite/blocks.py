@@ -17,6 +17,7 @@ import numpy as np
 from .instance import Instance
 from .objective import Objective, _Data
 from .sampling import BLOCK, Grams, Sample, _aligned, _fill, attention_of
+from .source import source_of
 
 BLOCK_BYTES = 1 << 28  # of tokens in memory
 
@@ -57,7 +58,7 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
     length, count, d = tokens.shape
     fields = np.empty((length, instance.scenario.teacher.rank, count))
     grams = Grams(*np.empty((3, length, length, count)))
-    sources = instance.random("tokens").spawn(length)
+    source = source_of(instance, "tokens", count)
     partial = tokens.path.with_suffix(".partial")
     with open(partial, "wb") as file:
         for first in range(0, count, tokens.step):
@@ -65,7 +66,7 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
             block = np.empty((length, inside.stop - first, d), tokens.precision)
             for start in range(first, inside.stop, max(1, BLOCK // (length * d))):
                 part = slice(start, min(start + max(1, BLOCK // (length * d)), inside.stop))
-                _fill(instance, sources, part, _Shifted(block, first), fields, grams)
+                _fill(instance, source, part, _Shifted(block, first), fields, grams)
             block.tofile(file)
     os.replace(partial, tokens.path)
     return attention_of(instance.scenario.teacher, fields), grams

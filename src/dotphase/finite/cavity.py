@@ -16,13 +16,14 @@ import numpy as np
 
 from .local_problem import LocalProblem
 from .objective import Objective
+from .response import Coupling
 
 APART = 1e-3  # two minima closer than this, in units of the fields, are one
 STEPS, KEPT, SETTLED = 200, 0.5, 1e-6  # of the iteration for V, which keeps a half of the old one
 
 
 class Cavity(NamedTuple):
-    """`response`: V, (L, r_s, r_s);  `centres`: w, `fields`: z, `lowest`: the lowest minima, (L, r_s, n)."""
+    """`response`: V, (L, r_s, r_s) or (L, L, r_s, r_s);  `centres`: w, `fields`: z, `lowest`: the lowest minima, (L, r_s, n)."""
 
     response: np.ndarray
     centres: np.ndarray
@@ -41,13 +42,11 @@ def cavity(objective: Objective, weights: np.ndarray) -> Cavity:
     **Example**: `cavity(objective, train(…).runs[0].weights).higher.mean()`.
     """
     local, z = LocalProblem(objective), objective.fields(weights)
-    gamma, rank = objective.sample.instance.gamma, z.shape[1]
-    g, V = -local.slopes(z), np.broadcast_to(np.eye(rank), (len(z), rank, rank))
-    centres = lambda V: z - np.einsum("lab,lbn->lan", V, g)
+    coupling, g = Coupling(objective.sample), -local.slopes(z)
+    V, centres = coupling.first(1.0), lambda V: z - coupling.felt(V, g)
     for _ in range(STEPS):
         V_hat = -local.prox(centres(V), V, z, "nearest").slope_response / objective.dimension
-        precision = objective.ridge * np.eye(rank) + np.einsum("li,lab->iab", gamma, V_hat)
-        new = np.einsum("li,iab->lab", gamma, np.linalg.inv(precision)) / objective.dimension
+        new = coupling.response(np.linalg.inv(coupling.precision(objective.ridge, V_hat)))
         moved, V = np.abs(new - V).max(), KEPT * V + (1 - KEPT) * new
         if moved < SETTLED * np.abs(new).max():
             break

@@ -27,6 +27,7 @@ from .blocks import BlockObjective, TokenFile, sample_to_file
 from .instance import Instance
 from .objective import Objective
 from .sampling import Grams, Sample, sample
+from .source import source_of
 
 MEMORY = 4e9  # bytes of tokens above which they go to a file
 SYNC = 1.0  # seconds between two waits for the disk
@@ -118,7 +119,7 @@ class KeptObjective(Objective):
                 if kept["answers"].shape[-1] != instance.sample_count:
                     raise ValueError(f"{self.folder} is the checkpoint of another run: choose another folder")
                 grams = Grams(*(kept[name] for name in Grams._fields))
-                return Sample(instance, np.empty((0, 0, 0)), kept["answers"], grams)
+                return _without_tokens(instance, kept["answers"], grams)
         except FileNotFoundError:
             return None
 
@@ -133,7 +134,12 @@ class KeptObjective(Objective):
         partial = self.kept.with_suffix(".partial.npz")
         np.savez(partial, answers=answers, **grams._asdict())
         os.replace(partial, self.kept)
-        return Sample(instance, np.empty((0, 0, 0)), answers, grams)
+        return _without_tokens(instance, answers, grams)
+
+
+def _without_tokens(instance: Instance, answers: np.ndarray, grams: Grams) -> Sample:
+    scales = source_of(instance, "tokens", instance.sample_count).scales
+    return Sample(instance, np.empty((0, 0, 0)), answers, grams, scales)
 
 
 class _Folder:

@@ -9,14 +9,29 @@ import numpy as np
 
 from ..scenario import Scenario
 from .instance import Instance
+from .source import Data
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
-def instances(scenario: Scenario, d: int, seeds: int | Iterable[int], precision: str = "float64") -> list[Instance]:
-    """One realisation per seed, provided that the data of one of them fit into memory."""
+def instances(
+    scenario: Scenario,
+    d: int | None,
+    seeds: int | Iterable[int],
+    precision: str = "float64",
+    data: Data | None = None,
+) -> list[Instance]:
+    """One realisation per seed, provided that the data of one of them fit into memory and, where they are given, that
+    there are more of them than one training takes."""
     check_precision(precision)
-    found = [Instance(scenario, d, seed) for seed in as_seeds(seeds)]
+    if d is None:
+        if data is None:
+            raise ValueError("d: how many dimensions? Only given data bring their own")
+        d = data.dimension
+    found = [Instance(scenario, d, seed, data) for seed in as_seeds(seeds)]
+    if data is not None and found[0].sample_count >= data.count:
+        wanted = f"α = {scenario.sample_ratio:g} takes {found[0].sample_count} sentences for training"
+        raise ValueError(f"data: {wanted}, {data.count} are there, and tests need some, too; lower α")
     check_memory(found[0], found[0].sample_count, precision)
     return found
 

@@ -21,7 +21,9 @@ from .local_problem import LocalProblem
 from .objective import Objective
 from .optimisers import Descent
 from .overlaps import overlaps
+from .response import Coupling
 from .runs import Run, Runs
+from .source import Data
 from .starts import Start, name_of, start_weights
 from .training import answer
 
@@ -33,7 +35,7 @@ class State(NamedTuple):
     """What the next iteration needs.
 
     - `weights`: Q̂, (d, r_s).
-    - `response`: V_l, (L, r_s, r_s).
+    - `response`: V_l, (L, r_s, r_s); of tokens that know of each other V_ll', (L, L, r_s, r_s).
     - `slopes`: g^μ_l of the last iteration, (L, r_s, n), for the Onsager term.
     - `fields`: z*, (L, r_s, n), where the next prox looks first.
     """
@@ -45,7 +47,7 @@ class State(NamedTuple):
 
 
 class Info(NamedTuple):
-    """What an iteration saw: `response_hat` V̂_l, (L, r_s, r_s); `several`, the share with rival minima."""
+    """What an iteration saw: `response_hat` V̂, shaped like V; `several`, the share with rival minima."""
 
     response_hat: np.ndarray
     several: float
@@ -77,9 +79,10 @@ class Messages(Result):
         return [{"iteration": k, **dict(zip(columns, entries, strict=True))} for k, entries in enumerate(each)]
 
     def arrays(self) -> dict[str, Any]:
+        tokens = ("token", "token_")[: self.response.ndim - 3]
         return {
             **per_token(self.overlaps, lead=("iteration",)),
-            "V": (("iteration", "token", "column", "column_"), self.response),
+            "V": (("iteration", *tokens, "column", "column_"), self.response),
         }
 
     def plot(self) -> Figure:
@@ -99,22 +102,20 @@ class Gamp:
         R_i = (λ + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
 
     ℓ_μ is the exact loss of the sample, scalar products and all, so that at a fixed point z* = x̃Q̂/√d and
-    x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes.
+    x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes. Where tokens know of each other, γ_l, V_l, V̂_l become
+    Γ_ll', V_ll', V̂_ll'; where they have scales, a sample feels s_l s_l' V_ll', and V̂_ll' averages s_l s_l' ∂g_l/∂w_l'.
     """
 
     def __init__(self, objective: Objective, damping: float = 0.0, minimum: str = "lowest") -> None:
         _check_damping(damping)
         self.objective, self.damping, self.minimum = objective, damping, as_minimum(minimum).name
-        self.gamma = objective.sample.instance.gamma
+        self.coupling = Coupling(objective.sample)
         self.local = LocalProblem(objective)
 
     def first(self, weights: np.ndarray, response: np.ndarray | float = 1.0) -> State:
         """The state before the first iteration; a number for V_l stands for that multiple of the identity."""
         fields = self.objective.fields(weights)
-        length, rank, _ = fields.shape
-        V = response * np.eye(rank) if np.ndim(response) == 0 else response
-        V = np.array(np.broadcast_to(V, (length, rank, rank)), dtype=np.float64)
-        return State(weights, V, np.zeros_like(fields), fields)
+        return State(weights, self.coupling.first(response), np.zeros_like(fields), fields)
 
     def step(self, state: State, everywhere: bool = True) -> tuple[State, Info]:
         """One iteration, moved only by 1 − damping of its way.
@@ -122,39 +123,24 @@ class Gamp:
         `everywhere`: find the minimum z* of every sample anew, the lowest or the reached one; else each stays with the
         one it is in.
         """
-        how, near = self.minimum if everywhere else "nearest", state.fields
+        how, near, ridge = self.minimum if everywhere else "nearest", state.fields, self.objective.ridge
         if how == "reached":
-            near = self.local.signal(overlaps(self.objective.sample.instance, state.weights))
-        w = self.objective.fields(state.weights) - np.einsum("lab,lbn->lan", state.response, state.slopes)
+            near = self.local.signal(state.weights)
+        w = self.objective.fields(state.weights) - self.coupling.felt(state.response, state.slopes)
         found = self.local.prox(w, state.response, near, how)
-        V_hat = self._admissible(-found.slope_response / self.objective.dimension)
-        own = sum(g[:, None] * (state.weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))
-        pulled = self.objective.pull_back(found.slopes) + own
-        R = np.linalg.inv(self._precision(V_hat))
+        V_hat = self.coupling.admissible(ridge, -found.slope_response / self.objective.dimension)
+        pulled = self.objective.pull_back(found.slopes) + self.coupling.own(state.weights, V_hat)
+        R = np.linalg.inv(self.coupling.precision(ridge, V_hat))
         weights = np.einsum("iab,ib->ia", R, pulled)
-        V = np.einsum("li,iab->lab", self.gamma, R) / self.objective.dimension
+        V = self.coupling.response(R)
         blend = lambda new, old: new + self.damping * (old - new)
         moved = [blend(new, old) for new, old in zip((weights, V, found.slopes), state[:3], strict=True)]
         return State(moved[0], moved[1], moved[2], found.fields), Info(V_hat, found.several)
 
-    def _precision(self, V_hat: np.ndarray) -> np.ndarray:
-        return self.objective.ridge * np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", self.gamma, V_hat)
-
-    def _admissible(self, V_hat: np.ndarray) -> np.ndarray:
-        """V̂ as it is where λ + Σ_l γ_l V̂_l is positive definite; else with its negative part cut off.
-
-        Far from a fixed point (around Q = 0, say) the loss curves downwards and the Gaussian messages would
-        have no width. What the fixed points are does not depend on V̂.
-        """
-        if np.linalg.eigvalsh(self._precision(V_hat)).min() > 0:
-            return V_hat
-        values, vectors = np.linalg.eigh(V_hat)
-        return np.einsum("lab,lb,lcb->lac", vectors, np.maximum(values, 0.0), vectors)
-
 
 def gamp(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     start: Start = "semantic",
     seeds: int | Iterable[int] = 1,
     *,
@@ -164,13 +150,14 @@ def gamp(
     tolerance: float = 1e-7,
     response: np.ndarray | float = 1.0,
     minimum: str = "lowest",
+    data: Data | None = None,
     progress: Progress = False,
 ) -> Runs:
     """Message passing from a start to a fixed point, for each seed; the answer is like that of `train`.
 
     **Arguments**
 
-    - `scenario`, `d`, `start`, `seeds`, `progress`: as in `train`.
+    - `scenario`, `d`, `start`, `seeds`, `data`, `progress`: as in `train`.
     - `damping`: the share of the old state kept in each iteration; needed because the plain iteration
       overshoots along the positional direction.
     - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the training
@@ -187,7 +174,8 @@ def gamp(
     limits = whole("searching", searching, least=0), whole("iterations", iterations)
     _check_damping(damping)
     as_minimum(minimum)
-    begin, realised = perf_counter(), instances(scenario, d, seeds)
+    begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
+    d = realised[0].dimension
     runs = [
         _one(instance, start, damping, limits, positive("tolerance", tolerance), response, minimum)
         for instance in track(realised, f"message passing, d = {d}", progress)

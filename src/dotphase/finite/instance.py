@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from ..scenario import Scenario
-from ..scenario.law import table_of
+from ..scenario.law import Table, table_of
+from .source import Data
 
-STREAMS = ("teacher", "start", "tokens", "test")  # independent random numbers of one seed, by purpose
+# Independent random numbers of one seed, by purpose.
+STREAMS = ("teacher", "start", "tokens", "test", "scales", "test scales", "sentences")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +28,17 @@ class Instance:
     - `scenario`: what is learned.
     - `dimension`: d.
     - `seed`: which teacher, which data, which random start.
+    - `data`: sentences to take instead of drawing them from the scenario's law.
     """
 
     scenario: Scenario
     dimension: int
     seed: int = 0
+    data: Data | None = None
 
     def __post_init__(self) -> None:
+        if self.data is not None:
+            _check_data(self.data, self.scenario, self.dimension)
         if self.dimension != int(self.dimension) or self.dimension < max(self.scenario.ranks):
             wanted = f"a whole number of at least {max(self.scenario.ranks)} (the rank)"
             raise ValueError(f"d: expected {wanted}, got {self.dimension!r}")
@@ -50,23 +56,39 @@ class Instance:
     @cached_property
     def kind(self) -> np.ndarray:
         """Which row of the table each coordinate belongs to, (d,)."""
-        share, *_ = self._table
+        share = self._table.share
         return np.repeat(np.arange(len(share)), shares_of(share, self.dimension))
 
     @cached_property
     def gamma(self) -> np.ndarray:
         """γ: the eigenvalues of the Σ_l, (L, d)."""
-        return np.ascontiguousarray(self._table[1][self.kind].T)
+        return np.ascontiguousarray(self._table.gamma[self.kind].T)
+
+    @cached_property
+    def Gamma(self) -> np.ndarray | None:
+        """Γ: the covariances of the tokens with each other, (L, L, d); None where there are none."""
+        return self._by_direction(self._table.Gamma)
+
+    @cached_property
+    def root(self) -> np.ndarray | None:
+        """Γ^{1/2}, symmetric, (L, L, d); None where Γ is diagonal."""
+        if self._table.Gamma is None:
+            return None
+        values, vectors = np.linalg.eigh(self._table.Gamma)
+        return self._by_direction(np.einsum("kab,kb,kcb->kac", vectors, np.sqrt(np.maximum(values, 0)), vectors))
+
+    def _by_direction(self, table: np.ndarray | None) -> np.ndarray | None:
+        return None if table is None else np.ascontiguousarray(np.moveaxis(table[self.kind], 0, -1))
 
     @cached_property
     def positions(self) -> np.ndarray:
         """p: the encodings, (L, d)."""
-        return np.ascontiguousarray(self._table[2][self.kind].T) / np.sqrt(self.dimension)
+        return np.ascontiguousarray(self._table.tau[self.kind].T) / np.sqrt(self.dimension)
 
     @cached_property
     def teacher_weights(self) -> np.ndarray:
         """Q*, (d, r_t)."""
-        pi = self._table[3]
+        pi = self._table.pi
         if pi is not None:
             return np.ascontiguousarray(pi[self.kind])
         return self.random("teacher").standard_normal((self.dimension, self.scenario.teacher.rank))
@@ -86,8 +108,15 @@ class Instance:
         return np.random.default_rng(np.random.SeedSequence([self.seed, STREAMS.index(stream)]))
 
     @cached_property
-    def _table(self) -> tuple[np.ndarray, ...]:
+    def _table(self) -> Table:
         return table_of(self.scenario.tokens, self.scenario.positions, self.scenario._pi)
+
+
+def _check_data(data: Data, scenario: Scenario, dimension: int) -> None:
+    if data.length != scenario.length:
+        raise ValueError(f"data: sentences of {data.length} tokens, but the scenario's have {scenario.length}")
+    if data.dimension != dimension:
+        raise ValueError(f"d: the data have {data.dimension} dimensions, got {dimension!r}")
 
 
 def shares_of(weights: np.ndarray, count: int) -> np.ndarray:

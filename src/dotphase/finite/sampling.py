@@ -12,6 +12,7 @@ from ..scenario import Attention, Scenario
 from ..scenario.attention import Form, lifted
 from .checks import check_memory, check_precision
 from .instance import Instance
+from .source import Source, source_of
 
 BLOCK = 2**22  # numbers generated at once: 32 MB in double precision
 
@@ -37,12 +38,14 @@ class Sample:
     - `tokens`: x̃ = x + p, (L, n, d): all the student sees.
     - `answers`: T[x Q*/√d], the teacher's attention, (L, L, n).
     - `grams`: the scalar products of the tokens within each sample.
+    - `scales`: s, (L, n), where tokens have random scales.
     """
 
     instance: Instance
     tokens: np.ndarray
     answers: np.ndarray
     grams: Grams
+    scales: np.ndarray | None = None
 
     @property
     def scenario(self) -> Scenario:
@@ -62,7 +65,7 @@ def sample(
     count: int | None = None,
     stream: str = "tokens",
 ) -> Sample:
-    """n = αd sentences x ∈ R^{L×d}, x_l ~ N(0, Σ_l), with the teacher's attention on each.
+    """n = αd sentences x ∈ R^{L×d}, x_l = s_l × N(0, Σ_l), with the teacher's attention on each.
 
     Each token has its own stream of random numbers, drawn in double precision block by block, so neither the
     block size nor the precision changes what is drawn: single precision is the same data, rounded.
@@ -87,28 +90,33 @@ def sample(
     seen = _aligned((length, count, dimension), precision)
     fields = np.empty((length, instance.scenario.teacher.rank, count))
     grams = Grams(*np.empty((3, length, length, count)))
-    sources = instance.random(stream).spawn(length)
+    source = source_of(instance, stream, count)
     step = max(1, BLOCK // (length * dimension))
     for first in range(0, count, step):
         block = slice(first, min(first + step, count))
-        _fill(instance, sources, block, seen, fields, grams)
-    return Sample(instance, seen, attention_of(instance.scenario.teacher, fields), grams)
+        _fill(instance, source, block, seen, fields, grams)
+    return Sample(instance, seen, attention_of(instance.scenario.teacher, fields), grams, source.scales)
 
 
-def _fill(instance: Instance, sources: list, block: slice, seen, fields, grams: Grams) -> None:
+def _fill(instance: Instance, source: Source, block: slice, seen, fields, grams: Grams) -> None:
     """Draw the sentences `block` and write what is kept of them."""
-    length, d = instance.gamma.shape
-    x = np.empty((length, block.stop - block.start, d))
-    for l, source in enumerate(sources):
-        source.standard_normal(out=x[l])
-        x[l] *= np.sqrt(instance.gamma[l])
+    d, x = instance.dimension, source.tokens(block)
     fields[:, :, block] = np.swapaxes(x @ instance.teacher_weights, 1, 2) / np.sqrt(d)
     x_seen = x + instance.positions[:, None, :]
-    for gram, left, right in zip(grams, (x, x, x_seen), (x, x_seen, x_seen), strict=True):
+    for gram, found in zip(grams, grams_of(x, x_seen), strict=True):
+        gram[:, :, block] = found
+    seen[:, block] = x_seen
+
+
+def grams_of(x: np.ndarray, seen: np.ndarray) -> Grams:
+    """The scalar products of tokens x and x̃, both (L, n, d)."""
+    length, count, d = x.shape
+    grams = Grams(*np.empty((3, length, length, count)))
+    for gram, left, right in zip(grams, (x, x, seen), (x, seen, seen), strict=True):
         for l in range(length):
             for k in range(length):
-                gram[l, k, block] = np.einsum("ni,ni->n", left[l], right[k]) / d
-    seen[:, block] = x_seen
+                gram[l, k] = np.einsum("ni,ni->n", left[l], right[k]) / d
+    return grams
 
 
 def _aligned(shape: tuple[int, ...], precision: str) -> np.ndarray:

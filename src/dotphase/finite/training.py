@@ -18,8 +18,9 @@ from .instance import Instance
 from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .overlaps import overlaps
 from .runs import Run, Runs, Trajectory
+from .source import Data
 from .starts import Start, name_of, start_weights
-from .test_error import exact_test_error
+from .test_error import test_error
 
 SINGLE_TOLERANCE = 1e-4
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
@@ -27,13 +28,14 @@ OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 def train(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     start: Start = "semantic",
     optimiser: str | Optimiser = "lbfgs",
     seeds: int | Iterable[int] = 1,
     *,
     precision: str = "float64",
     record: int | None = None,
+    data: Data | None = None,
     progress: Progress = False,
 ) -> Runs:
     """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
@@ -47,6 +49,8 @@ def train(
     - `seeds`: how many (then 0, 1, …), or which.
     - `precision`: of the data, `"float64"` or `"float32"`.
     - `record`: keep loss and overlaps of every `record`-th step.
+    - `data`: sentences to train on instead of drawing them, such as `read_text()`; then d is theirs, each seed takes n
+      of them, and the test error is that on those it did not take.
     - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
 
     **Example**
@@ -55,7 +59,8 @@ def train(
     """
     method = as_optimiser(optimiser, precision)
     every = None if record is None else whole("record", record)
-    begin, realised = perf_counter(), instances(scenario, d, seeds, precision)
+    begin, realised = perf_counter(), instances(scenario, d, seeds, precision, data)
+    d = realised[0].dimension
     runs = [
         _train_one(instance, start, method, precision, every)
         for instance in track(realised, f"training, d = {d}", progress)
@@ -82,7 +87,7 @@ def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = Non
         steps=end.steps,
         evaluations=end.evaluations,
         weights=end.weights if found else None,
-        test_error=exact_test_error(instance, end.weights) if found else None,
+        test_error=test_error(instance, end.weights) if found else None,
         train_loss=end.value / instance.dimension if found else None,
         overlaps=overlaps(instance, end.weights) if found else None,
         gradient_norm=end.gradient_norm if found else None,

@@ -21,9 +21,11 @@ class Problem(NamedTuple):
     """One inner problem per sample.
 
     - `target`: T(u), (L, L, N);  `centre`: w, (L, r_s, N).
-    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples.
-    - `rho`: the diagonal of ρ_Σ, (L,).
+    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples; where tokens know of each other V⁻¹ of all
+      fields together, (1, D, D).
+    - `rho`: the diagonal of ρ_Σ, (L,), or all of it, (L, L).
     - `parameters`: the numbers of the student.
+    - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ → diag(s) ρ_Σ diag(s).
     """
 
     target: jax.Array
@@ -31,21 +33,63 @@ class Problem(NamedTuple):
     precision: jax.Array
     rho: jax.Array
     parameters: dict
+    scale: Any = None
+
+    def only(self, samples) -> Problem:
+        """The problems of some of the samples."""
+        pick = lambda array: None if array is None else array[..., samples]
+        return self._replace(target=pick(self.target), centre=pick(self.centre), scale=pick(self.scale))
 
 
-def mismatch(attention, target, rho) -> Any:
-    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N)."""
-    return 0.5 * (rho[:, None] * (target - attention) ** 2).sum((0, 1))
+def mismatch(attention, target, rho, scale=None) -> Any:
+    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N); with scales ρ_Σ is diag(s) ρ_Σ diag(s)."""
+    apart = target - attention
+    return 0.5 * (apart * weigh(apart, rho, scale)).sum((0, 1))
+
+
+def weigh(matrix, rho, scale=None) -> Any:
+    """`matrix` · ρ_Σ per sample, or `matrix` · diag(s) ρ_Σ diag(s), (L, L, N)."""
+    scaled = lambda given: given if scale is None else given * scale
+    if rho.ndim == 1:
+        return scaled(rho[:, None] * scaled(matrix))
+    return scaled((scaled(matrix)[:, :, None] * rho[..., None]).sum(1))
 
 
 def sample_loss(student: Form, problem: Problem, z) -> Any:
     """ℓ(u, z), (N,)."""
-    return mismatch(lifted(student)(z, **problem.parameters), problem.target, problem.rho)
+    attention = lifted(student)(z, **problem.parameters)
+    return mismatch(attention, problem.target, problem.rho, problem.scale)
+
+
+def times(fields, scale):
+    """`fields`, (L, r, N), times the scale of each token, (L, N), if there are scales."""
+    return fields if scale is None else fields * scale[:, None]
+
+
+def over(fields, scale):
+    """`fields`, (L, r, N), divided by the scale of each token, (L, N), if there are scales."""
+    return fields if scale is None else fields / scale[:, None]
+
+
+def applied(matrices, fields):
+    """A matrix of every group of fields, (G, a, b), applied to fields (L, r, N) with L r = G b: (L, G a/L, N)."""
+    length, _, count = fields.shape
+    groups, _, columns = matrices.shape
+    return (matrices[..., None] * fields.reshape(groups, columns, count)[:, None]).sum(2).reshape(length, -1, count)
 
 
 def pull(problem: Problem, z):
     """V_l⁻¹ (z_l − w_l), (L, r_s, N): at the prox this is g."""
-    return (problem.precision[..., None] * (z - problem.centre)[:, None]).sum(2)
+    return over(applied(problem.precision, over(z - problem.centre, problem.scale)), problem.scale)
+
+
+def stiffness(problem: Problem) -> Any:
+    """V⁻¹ as one matrix over all fields, of every sample where it has scales, (D, D, N) or (D, D, 1)."""
+    matrix = jax.scipy.linalg.block_diag(*problem.precision)[..., None]
+    if problem.scale is None:
+        return matrix
+    scale = jnp.repeat(problem.scale, len(matrix) // len(problem.scale), axis=0)
+    return matrix / (scale[:, None] * scale)
 
 
 def tether(problem: Problem, z) -> Any:
@@ -61,8 +105,7 @@ def energy(student: Form, problem: Problem, z):
 def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
     value, gradient, hessian = loss_derivatives(student, problem, z)
-    stiffness = jax.scipy.linalg.block_diag(*problem.precision)
-    return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness[..., None]
+    return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness(problem)
 
 
 def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from ..scenario.attention import Form
-from .loss import Problem, energy_and_gradient
+from .loss import Problem, applied, energy_and_gradient, times
 from .minimiser import NEARLY, Minimum, descend
 
 
@@ -55,7 +55,8 @@ def as_minimum(minimum: str | InnerMinimum) -> InnerMinimum:
 
 
 def flow(student: Form, problem: Problem, start: Any, V: Any, method: Reached) -> Minimum:
-    """The minimum of E that ż = −V ∇E leads to from `start`, (L, r_s, N), with the response `V`, (L, r_s, r_s).
+    """The minimum of E that ż = −V ∇E leads to from `start`, (L, r_s, N), with the response `V`, (L, r_s, r_s), or
+    (1, D, D) of all fields together.
 
     Every sample has its own step, at most `method.step` and so short that its energy falls. Where the flow goes can be
     seen in single precision, at half the cost.
@@ -65,7 +66,7 @@ def flow(student: Form, problem: Problem, start: Any, V: Any, method: Reached) -
 
     def move(_, state):
         z, step, value, gradient = state
-        trial = z - step * (V[..., None] * gradient[:, None]).sum(2)
+        trial = z - step * times(applied(V, times(gradient, rough.scale)), rough.scale)
         there, slope = of(trial)
         falls = there <= value
         pick = lambda new, old: jnp.where(falls, new, old)

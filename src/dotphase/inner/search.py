@@ -72,8 +72,7 @@ def search(
         later = jax.lax.dynamic_slice(state.waiting, (jnp.maximum(state.job - many, 0) * count,), (count,))
         chosen = jnp.where(scouting, state.job * count + jnp.arange(count), later)
         sample = chosen % count
-        part = problem._replace(target=problem.target[..., sample], centre=w[..., sample])
-        part = part._replace(parameters=parameters_of(problem.parameters, sample))
+        part = problem.only(sample)._replace(parameters=parameters_of(problem.parameters, sample))
         most = jnp.where(scouting & (state.job > 0), FIRST_STEPS, MORE_STEPS)
         found = descend(student, part, state.z[..., chosen], most, NEARLY)
         z, energy = state.z.at[..., chosen].set(found.z), state.energy.at[chosen].set(found.energy)

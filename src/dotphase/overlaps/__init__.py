@@ -1,7 +1,16 @@
 """q, m, V, θ, their conjugates and moments: their layout, their coordinates, and what symmetries do to them."""
 
-from .coordinates import Factors, distance, factors, from_coordinates, to_coordinates
-from .overlaps import Moments, Overlaps, Shape, WeightOverlaps, coordinate_layout, moment_layout, overlap_layout
+from .coordinates import distance, factors, from_coordinates, to_coordinates
+from .overlaps import (
+    Factors,
+    Moments,
+    Overlaps,
+    Shape,
+    WeightOverlaps,
+    coordinate_layout,
+    moment_layout,
+    overlap_layout,
+)
 
 __all__ = [
     "Factors",

@@ -4,38 +4,26 @@
     C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,   the coordinate being arsinh φ, entry by entry,
 
 so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ − θᵀq⁻¹θ is too.
+Everywhere `rho` is ρ_l, (L, r_t, r_t); where tokens know of each other it is ρ_ll', (L, L, r_t, r_t), overlaps have two
+token indices likewise, and the coordinates are those of `joint.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import jax.numpy as jnp
 import numpy as np
 
+from . import joint
 from .factorisation import cholesky, inverted, transposed
-from .overlaps import Overlaps, coordinate_layout
-
-
-class Factors(NamedTuple):
-    """What the Gaussian average needs of the overlaps, per token.
-
-    - `C`: q = C Cᵀ;  `precision`: V⁻¹;  `m`.
-    - `psi`: C⁻¹θ, so that u = ψᵀξ + Kη;  `K`: K Kᵀ = ρ − ψᵀψ.
-    """
-
-    C: Any
-    precision: Any
-    m: Any
-    psi: Any
-    K: Any
-
+from .overlaps import Factors, Overlaps, coordinate_layout
 
 FLOOR = 1e-16  # of q: weights that vanish come to rest there, with fields of 1e-8 that do nothing
 
 
 def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
     """Coordinates x, (size,), of overlaps; NaN if q, V or ρ − θᵀq⁻¹θ is not positive."""
+    if joint.is_joint(rho):
+        return joint.to_coordinates(overlaps, rho)
     # A student that learns nothing has q = 0: the floor keeps its logarithm finite.
     C = cholesky(overlaps.q + FLOOR * jnp.eye(overlaps.q.shape[1]))
     M = inverted(C) @ overlaps.theta @ transposed(inverted(cholesky(rho)))
@@ -47,6 +35,8 @@ def to_coordinates(overlaps: Overlaps, rho) -> jnp.ndarray:
 
 def factors(x, rho, r_s: int) -> Factors:
     """The factors at coordinates `x`."""
+    if joint.is_joint(rho):
+        return joint.factors(x, rho, r_s)
     length, r_t = rho.shape[0], rho.shape[1]
     C, root_V, m, phi = _split(x, length, r_s, r_t)
     root, half = cholesky(rho), inverted(root_V)
@@ -56,6 +46,8 @@ def factors(x, rho, r_s: int) -> Factors:
 
 def from_coordinates(x, rho, r_s: int) -> Overlaps:
     """The overlaps at coordinates `x`."""
+    if joint.is_joint(rho):
+        return joint.from_coordinates(x, rho, r_s)
     length, r_t = rho.shape[0], rho.shape[1]
     C, root_V, m, _ = _split(x, length, r_s, r_t)
     return Overlaps(C @ transposed(C), root_V @ transposed(root_V), m, C @ factors(x, rho, r_s).psi)

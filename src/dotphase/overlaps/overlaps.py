@@ -9,7 +9,7 @@ import numpy as np
 
 from .layout import Layout
 
-Shape = tuple[int, int, int]  # (L, r_s, r_t)
+Shape = tuple[int, int, int]  # (L, r_s, r_t), or (1, L r_s, L r_t) of tokens that know of each other
 
 
 class WeightOverlaps(NamedTuple):
@@ -36,12 +36,26 @@ class WeightOverlaps(NamedTuple):
 
 class Overlaps(NamedTuple):
     """What the theory has: q, m and θ as weights have them, and the response `V`, V_l, (L, r_s, r_s). Conjugates q̂, V̂,
-    m̂, θ̂ have the same shapes."""
+    m̂, θ̂ have the same shapes. Where tokens know of each other q, V and θ have two token indices, (L, L, r_s, …)."""
 
     q: Any
     V: Any
     m: Any
     theta: Any
+
+
+class Factors(NamedTuple):
+    """What the Gaussian average needs of the overlaps, per token, or of all tokens as one group.
+
+    - `C`: q = C Cᵀ;  `precision`: V⁻¹;  `m`.
+    - `psi`: C⁻¹θ, so that u = ψᵀξ + Kη;  `K`: K Kᵀ = ρ − ψᵀψ.
+    """
+
+    C: Any
+    precision: Any
+    m: Any
+    psi: Any
+    K: Any
 
 
 class Moments(NamedTuple):

@@ -2,6 +2,6 @@
 
 from .archive import load
 from .result import Result
-from .tables import brief, numbers, per_token, text_table
+from .tables import brief, numbers, per_pair, per_token, text_table
 
-__all__ = ["Result", "brief", "load", "numbers", "per_token", "text_table"]
+__all__ = ["Result", "brief", "load", "numbers", "per_pair", "per_token", "text_table"]

@@ -44,6 +44,15 @@ def per_token(overlaps: Any, ending: str = "", lead: tuple[str, ...] = ()) -> di
     }
 
 
+def per_pair(overlaps: Any, ending: str = "") -> dict[str, tuple[tuple[str, ...], Any]]:
+    """Overlaps of every two tokens as named arrays, `q_joint`, `V_joint`, `theta_joint`."""
+    axes = {"q": ("column", "column_"), "V": ("column", "column_"), "theta": ("column", "teacher")}
+    return {
+        f"{name}_joint{ending}": (("token", "token_", *inner), np.asarray(getattr(overlaps, name)))
+        for name, inner in axes.items()
+    }
+
+
 def cell(value: Any) -> str:
     """One entry of a table, in few characters."""
     if value is None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .attention import Attention, Form, lifted, matrices
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
 
 TRIED = 8  # random fields on which a user's function is tried
 
@@ -22,6 +26,13 @@ def check_attention(role: str, attention: Attention, length: int) -> None:
         complaint = _of_values(attention, length)
     if complaint:
         raise ValueError(f"{role}: its function {complaint}")
+
+
+def check_plain(what: str, scenario: Scenario) -> None:
+    """Refuse correlated tokens and random scales where `what` is written for tokens that have neither."""
+    for there, name in ((scenario.tokens.joint, "correlated tokens"), (scenario.tokens.scales, "random scales")):
+        if there:
+            raise ValueError(f"tokens: {what} has no equations for {name} yet; solve, train and gamp do")
 
 
 @lru_cache(maxsize=1024)

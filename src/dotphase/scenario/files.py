@@ -9,6 +9,7 @@ from typing import Any
 from .attention import Attention
 from .scenario import Scenario
 from .tables import ScenarioTable, validated
+from .tokens import Tokens
 
 
 def read_scenario(path: str | Path) -> Scenario:
@@ -69,9 +70,17 @@ def scenario_to_tables(scenario: Scenario) -> dict[str, Any]:
         **weights,
         "teacher": _attention("teacher", scenario.teacher),
         "student": _attention("student", scenario.student),
-        "tokens": {"eigenvalues": scenario.tokens.gamma.tolist(), "weights": scenario.tokens.share.tolist()},
+        "tokens": _tokens(scenario.tokens),
         "positions": {"components": scenario.positions.tau.tolist()},
     }
+
+
+def _tokens(tokens: Tokens) -> dict[str, Any]:
+    spectra = {"covariances": tokens.Gamma.tolist()} if tokens.joint else {"eigenvalues": tokens.gamma.tolist()}
+    table: dict[str, Any] = spectra | {"weights": tokens.share.tolist()}
+    if tokens.scales is not None:
+        table["scales"] = {"values": tokens.scales.s.tolist(), "weights": tokens.scales.share.tolist()}
+    return table
 
 
 def _attention(role: str, attention: Attention) -> dict[str, Any]:

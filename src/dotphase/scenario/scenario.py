@@ -23,17 +23,26 @@ PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights")
 
 @dataclass(frozen=True)
 class Structure:
-    """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in numbers only."""
+    """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in numbers only.
+
+    `joint`: tokens know of each other; `scaled`: tokens have random scales.
+    """
 
     length: int
     student: Form
     teacher: Form
     kinds: int
+    joint: bool = False
+    scaled: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(L, r_s, r_t)."""
-        return self.length, self.student.rank, self.teacher.rank
+        """Groups of fields that are jointly Gaussian, and how many fields of student and teacher each has.
+
+        (L, r_s, r_t), every token on its own, or (1, L r_s, L r_t) where tokens know of each other.
+        """
+        length, r_s, r_t = self.length, self.student.rank, self.teacher.rank
+        return (1, length * r_s, length * r_t) if self.joint else (length, r_s, r_t)
 
 
 @dataclass(frozen=True)
@@ -106,7 +115,9 @@ class Scenario:
 
     @cached_property
     def structure(self) -> Structure:
-        return Structure(self.length, self.student.form, self.teacher.form, len(self.law.weight))
+        tokens, kinds = self.tokens, len(self.law.weight)
+        scaled = tokens.scales is not None
+        return Structure(self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -156,7 +167,9 @@ class Scenario:
                 f"scenario: {self.length} tokens, student rank {self.ranks[0]}, teacher rank {self.ranks[1]}",
                 f"  teacher        {self.teacher}",
                 f"  student        {self.student}",
-                f"  tokens         {kinds} kind{'s' * (kinds > 1)} of direction, σ = {self.tokens.deviation:.6g}",
+                f"  tokens         {kinds} kind{'s' * (kinds > 1)} of direction, σ = {self.tokens.deviation:.6g}"
+                + ", correlated" * self.tokens.joint
+                + (f", {self.tokens.scales}" if self.tokens.scales else ""),
                 f"  positions      p·p' = {np.array2string(self.law.gram, precision=4).replace(chr(10), '')}",
                 f"  sample_ratio α {self.sample_ratio:.6g}",
                 f"  ridge λ        {self.ridge:.6g}",
@@ -178,6 +191,13 @@ def _check_table(scenario: Scenario) -> None:
         raise ValueError(f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}")
     if (np.linalg.eigvalsh(scenario.law.rho)[:, 0] <= 0).any():
         raise ValueError("teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token")
+    if scenario.tokens.joint:
+        rho = np.swapaxes(scenario.law.joint_rho, 1, 2)
+        values = np.linalg.eigvalsh(rho.reshape(rho.shape[0] * rho.shape[1], -1))
+        if values[0] <= 1e-9 * values[-1]:
+            raise ValueError(
+                "tokens.covariances: tokens that are copies of one another; ⟨Γ ππᵀ⟩ must be positive definite"
+            )
 
 
 def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Attention]:

@@ -2,10 +2,11 @@
 
 An element (P, s, t) permutes the tokens and flips signs of columns: student fields z ↦ P z diag(s), teacher fields
 u ↦ P u diag(t). It is a symmetry when S[P z s] = P S[z] Pᵀ, T[P u t] = P T[u] Pᵀ, and the law of (γ, τ, π) is the same
-after permuting tokens and flipping π. Overlaps then transform as
+after permuting tokens and flipping π, and so is that of random scales. Overlaps then transform as
 
-    q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t.
+    q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t
 
+(with two token indices where tokens know of each other).
 Built into the nodes of the Gaussian average, they keep exactly zero what is zero by symmetry.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from .attention import Attention, matrices
 from .law import Law
+from .scales import Scales
 from .scenario import Scenario
 
 LARGEST_GROUP = 64  # more images than this leave too few independent nodes
@@ -44,7 +46,7 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
     length = scenario.length
     identity = tuple(range(length))
     student, teacher = _invariances(scenario.student, length), _invariances(scenario.teacher, length)
-    found = _combine(scenario.law, student, teacher)
+    found = _combine(scenario.law, scenario.tokens.scales, student, teacher)
     if len(found) > LARGEST_GROUP:
         found = [g for g in found if g.order == identity]
     if len(found) > LARGEST_GROUP:
@@ -75,10 +77,10 @@ def _invariances(attention: Attention, length: int) -> set[tuple]:
     return {p for p, image in zip(pairs, after, strict=True) if np.abs(permuted[p[0]] - image).max() < tolerance}
 
 
-def _combine(law: Law, student: set[tuple], teacher: set[tuple]) -> list[Symmetry]:
+def _combine(law: Law, scales: Scales | None, student: set[tuple], teacher: set[tuple]) -> list[Symmetry]:
     found = []
     for order, t in teacher:
-        if _keeps_law(law, order, t):
+        if _keeps_law(law, order, t) and (scales is None or scales.permuted(order).same_as(scales)):
             found += [Symmetry(order, s, t) for other, s in student if other == order]
     return found
 
@@ -88,10 +90,14 @@ def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
     index = np.array([*order, *range(length, length + len(t))])
     sign = np.array([1] * length + list(t))
     moment = (law.moment * np.outer(sign, sign))[:, index][:, :, index]
-    image = np.hstack([law.weight[:, None], law.gamma[:, list(order)], moment.reshape(len(moment), -1)])
-    table = np.hstack([law.weight[:, None], law.gamma, law.moment.reshape(len(moment), -1)])
-    # Both tables hold one row per distinct γ: put them in the order of γ before comparing.
-    image, table = (rows[np.lexsort(rows[:, 1 : length + 1].T)] for rows in (image, table))
+    Gamma = law.gamma if law.Gamma is None else law.Gamma
+    turned = Gamma[:, list(order)] if law.Gamma is None else Gamma[:, list(order)][:, :, list(order)]
+    flat = lambda array: array.reshape(len(array), -1)
+    image = np.hstack([law.weight[:, None], flat(turned), flat(moment)])
+    table = np.hstack([law.weight[:, None], flat(Gamma), flat(law.moment)])
+    # Both tables hold one row per distinct γ (or Γ): put them in the order of γ before comparing.
+    columns = flat(Gamma).shape[1]
+    image, table = (rows[np.lexsort(rows[:, 1 : columns + 1].T)] for rows in (image, table))
     return bool((np.abs(image - table) <= 1e-12 * (1 + np.abs(table))).all())
 
 

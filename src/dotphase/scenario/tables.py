@@ -6,6 +6,7 @@ paper or by those of the code, as everywhere.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -14,8 +15,9 @@ from ..names import spelled_as, word_of
 from . import catalogue as build
 from .attention import Attention
 from .presets import paper
+from .scales import Scales
 from .scenario import Scenario
-from .tokens import Positions, Tokens, isotropic, no_positions
+from .tokens import Positions, Tokens, correlated, isotropic, no_positions
 
 T = TypeVar("T", bound=BaseModel)
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -82,13 +84,27 @@ Mixture.model_rebuild()
 KINDS = ("softmax", "linear", "constant", "mixture")
 
 
+class ScalesTable(Table):
+    """`Scales`."""
+
+    values: Row | Matrix
+    weights: Row | None = None
+
+    def build(self) -> Scales:
+        """The scales described."""
+        return Scales(self.values, self.weights)
+
+
 class TokenTable(Table):
-    """`Tokens` by their eigenvalues, or `isotropic` by length and deviation."""
+    """`Tokens` by their eigenvalues or covariances, or by length and deviation: `isotropic`, or `correlated`."""
 
     eigenvalues: Matrix | None = None
+    covariances: Annotated[list[Matrix], Field(min_length=1)] | None = None
     weights: Row | None = None
     length: Count | None = None
     deviation: Positive | Annotated[list[Positive], Field(min_length=1)] | None = None
+    correlation: Number | Matrix | None = None
+    scales: ScalesTable | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -102,16 +118,24 @@ class TokenTable(Table):
 
     @model_validator(mode="after")
     def _one_way(self) -> TokenTable:
-        by_spectrum, by_length = (self.eigenvalues, self.weights), (self.length, self.deviation)
-        if (self.eigenvalues is None) == (self.length is None) or (any(by_spectrum) and any(by_length)):
-            raise ValueError("give `eigenvalues` (and `weights`), or `length` and `deviation` if isotropic")
+        by_spectrum = (self.eigenvalues, self.covariances, self.weights)
+        by_length = (self.length, self.deviation, self.correlation)
+        ways = sum(way is not None for way in (self.eigenvalues, self.covariances, self.length))
+        if ways != 1 or (any(by_spectrum) and any(way is not None for way in by_length)):
+            raise ValueError(
+                "give `eigenvalues` or `covariances` (and `weights`), or `length` and `deviation` (and `correlation`)"
+            )
         return self
 
     def build(self) -> Tokens:
         """The tokens described."""
+        scales = self.scales and self.scales.build()
         if self.length is None:
-            return Tokens(self.eigenvalues or [], self.weights)
-        return isotropic(self.length, self.deviation or 1.0)
+            return Tokens(self.eigenvalues, self.weights, self.covariances, scales)
+        tokens = isotropic(self.length, self.deviation or 1.0)
+        if self.correlation is not None:
+            tokens = correlated(self.length, self.deviation or 1.0, self.correlation)
+        return replace(tokens, scales=scales)
 
 
 def _as_rows(given: Any) -> Any:
@@ -186,7 +210,7 @@ def complaint(table: type[BaseModel], error: ValidationError) -> str:
 
 
 _TABLES = {"softmax": DotProduct, "linear": DotProduct, "constant": Constant, "mixture": Mixture}
-_TABLES |= {"tokens": TokenTable, "positions": PositionTable}
+_TABLES |= {"tokens": TokenTable, "positions": PositionTable, "scales": ScalesTable}
 
 
 def _place(entry: Any) -> str:

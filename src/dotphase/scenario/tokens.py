@@ -1,7 +1,8 @@
-"""The tokens' covariance spectra and the positional encodings, along the directions of the shared eigenbasis.
+"""The tokens' covariances and the positional encodings, along the directions of the shared eigenbasis.
 
-Per eigen-direction: γ_l, the eigenvalue of Σ_l; τ_l = √d p_l·e, the positional encoding along it; and a weight, the
-share of the d directions that look like this. An isotropic model is one row; a measured covariance is d rows.
+Per eigen-direction: γ_l, the eigenvalue of Σ_l, or, of tokens that know of each other, Γ_ll', the covariance of tokens
+l and l' along it; τ_l = √d p_l·e, the positional encoding along it; and a weight, the share of the d directions that
+look like this. An isotropic model is one row; a measured covariance is d rows.
 """
 
 from __future__ import annotations
@@ -12,31 +13,41 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .frozen import finite_number, freeze, thaw, whole_number
+from .scales import Scales
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Spectra of the token covariances Σ_1 … Σ_L, which share an eigenbasis.
+    """Covariances of the tokens x_1 … x_L, whose Σ_l (and cross-covariances) share an eigenbasis.
 
     **Arguments**
 
     - `eigenvalues`: γ, (K, L): the eigenvalue of each Σ_l along each of K kinds of direction.
     - `weights`: (K,): the share of directions of each kind; scaled to sum to one. Equal shares unless given.
+    - `covariances`: Γ, (K, L, L), instead of eigenvalues: the joint covariance of the L tokens along each kind of
+      direction, symmetric and positive semi-definite. Where every Γ is diagonal this is the same as its eigenvalues.
+    - `scales`: the law of random scales that multiply the tokens, `Scales`; all one unless given. Γ and γ are
+      covariances of the tokens before that; since E s_l² = 1, those of a single token stay what they are.
 
-    **Example**: two tokens, of which the second is noisier along a tenth of the directions:
+    **Example**: two tokens, of which the second is noisier along a tenth of the directions; two correlated ones:
 
         Tokens(eigenvalues=[[0.25, 0.25], [0.25, 1.0]], weights=[0.9, 0.1])
+        Tokens(covariances=[[[0.25, 0.1], [0.1, 0.25]]])
     """
 
-    eigenvalues: ArrayLike
+    eigenvalues: ArrayLike | None = None
     weights: ArrayLike | None = None
+    covariances: ArrayLike | None = None
+    scales: Scales | None = None
 
     def __post_init__(self) -> None:
-        gamma = thaw(freeze("tokens.eigenvalues", self.eigenvalues, ndim=2))
-        if gamma.size == 0:
-            raise ValueError("tokens.eigenvalues: expected at least one direction and one token")
-        if (gamma < 0).any():
-            raise ValueError(f"tokens.eigenvalues: must not be negative, the least is {gamma.min():g}")
+        if (self.eigenvalues is None) == (self.covariances is None):
+            raise ValueError("tokens: give `eigenvalues`, (K, L), or `covariances`, (K, L, L)")
+        Gamma = None if self.covariances is None else _symmetric(self.covariances)
+        if Gamma is not None and not (Gamma[:, ~np.eye(Gamma.shape[1], dtype=bool)]).any():
+            object.__setattr__(self, "eigenvalues", np.einsum("kll->kl", Gamma))
+            Gamma = None
+        gamma = _spectra(self.eigenvalues) if Gamma is None else np.einsum("kll->kl", Gamma)
         if (gamma.max(0) == 0).any():
             raise ValueError("tokens.eigenvalues: a token whose covariance is zero carries no information")
         weights = np.full(len(gamma), 1 / len(gamma)) if self.weights is None else self.weights
@@ -45,13 +56,30 @@ class Tokens:
             raise ValueError(f"tokens.weights: expected {len(gamma)}, one per direction, got {weights.size}")
         if (weights < 0).any() or weights.sum() == 0:
             raise ValueError("tokens.weights: must not be negative, nor all zero")
-        object.__setattr__(self, "eigenvalues", freeze("tokens.eigenvalues", gamma))
+        joint = None if Gamma is None else freeze("tokens.covariances", Gamma)
+        object.__setattr__(self, "eigenvalues", None if joint else freeze("tokens.eigenvalues", gamma))
         object.__setattr__(self, "weights", freeze("tokens.weights", weights / weights.sum()))
+        object.__setattr__(self, "covariances", joint)
+        object.__setattr__(self, "scales", _checked(self.scales, gamma.shape[1]))
+
+    @property
+    def joint(self) -> bool:
+        """Whether tokens know of each other: some Γ is not diagonal."""
+        return self.covariances is not None
 
     @property
     def gamma(self) -> np.ndarray:
-        """γ, (K, L)."""
+        """γ, (K, L): the diagonals of Γ."""
+        if self.covariances is not None:
+            return np.einsum("kll->kl", thaw(self.covariances)).copy()  # type: ignore[arg-type]
         return thaw(self.eigenvalues)  # type: ignore[arg-type]
+
+    @property
+    def Gamma(self) -> np.ndarray:
+        """Γ, (K, L, L), diagonal or not."""
+        if self.covariances is not None:
+            return thaw(self.covariances)  # type: ignore[arg-type]
+        return self.gamma[:, :, None] * np.eye(self.gamma.shape[1])
 
     @property
     def share(self) -> np.ndarray:
@@ -66,7 +94,42 @@ class Tokens:
     def scaled_to(self, deviation: float) -> Tokens:
         """The same spectra, scaled so that their root mean eigenvalue σ is `deviation`."""
         deviation = finite_number("token_deviation", deviation, above=True)
-        return Tokens(self.gamma * (deviation / self.deviation) ** 2, self.share)
+        factor = (deviation / self.deviation) ** 2
+        if self.joint:
+            return Tokens(weights=self.share, covariances=self.Gamma * factor, scales=self.scales)
+        return Tokens(self.gamma * factor, self.share, scales=self.scales)
+
+
+def _spectra(eigenvalues: ArrayLike | None) -> np.ndarray:
+    gamma = thaw(freeze("tokens.eigenvalues", eigenvalues, ndim=2))  # type: ignore[arg-type]
+    if gamma.size == 0:
+        raise ValueError("tokens.eigenvalues: expected at least one direction and one token")
+    if (gamma < 0).any():
+        raise ValueError(f"tokens.eigenvalues: must not be negative, the least is {gamma.min():g}")
+    return gamma
+
+
+def _symmetric(covariances: ArrayLike) -> np.ndarray:
+    Gamma = thaw(freeze("tokens.covariances", covariances, ndim=3))
+    if Gamma.size == 0 or Gamma.shape[1] != Gamma.shape[2]:
+        raise ValueError(f"tokens.covariances: expected Γ of shape (K, L, L), got {Gamma.shape}")
+    size = max(float(np.abs(Gamma).max()), 1e-300)
+    if (np.abs(Gamma - np.swapaxes(Gamma, 1, 2)) > 1e-10 * size).any():
+        raise ValueError("tokens.covariances: every Γ must be symmetric, Γ_ll' = Γ_l'l")
+    Gamma = (Gamma + np.swapaxes(Gamma, 1, 2)) / 2
+    if (least := float(np.linalg.eigvalsh(Gamma).min())) < -1e-10 * size:
+        raise ValueError(f"tokens.covariances: every Γ must be positive semi-definite, an eigenvalue is {least:g}")
+    return Gamma
+
+
+def _checked(scales: Scales | None, length: int) -> Scales | None:
+    if scales is None:
+        return None
+    if not isinstance(scales, Scales):
+        raise ValueError(f"tokens.scales: expected Scales, such as Scales([0.6, 1.3]), got {type(scales).__name__}")
+    if not scales.independent and scales.s.shape[1] != length:
+        raise ValueError(f"tokens.scales: of {scales.s.shape[1]} tokens, but the tokens are {length}")
+    return None if scales.trivial else scales
 
 
 def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
@@ -83,6 +146,38 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
     if not (sigma > 0).all():
         raise ValueError(f"token_deviation: σ must be positive, got {deviation!r}")
     return Tokens(np.broadcast_to(sigma**2, (1, length)))
+
+
+def correlated(length: int, deviation: float | ArrayLike = 1.0, correlation: float | ArrayLike = 0.0) -> Tokens:
+    """Tokens that know of each other: Γ_ll' = σ_l σ_l' c_ll', along all directions alike.
+
+    **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token; `correlation`, c, (L, L) with ones on its
+    diagonal, or one number for every two tokens.
+
+    **Example**: `correlated(2, 0.5, -0.3)`, `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
+    """
+    sigma = np.sqrt(isotropic(length, deviation).gamma[0])
+    c = thaw(freeze("correlation", correlation))
+    c = np.where(np.eye(len(sigma)) > 0, 1.0, c) if c.ndim == 0 else c
+    if c.shape != (len(sigma), len(sigma)) or (np.abs(np.diagonal(c) - 1) > 1e-10).any():
+        raise ValueError(
+            f"correlation: expected one number, or {len(sigma)}×{len(sigma)} of them with ones on the diagonal"
+        )
+    return Tokens(covariances=[np.outer(sigma, sigma) * c])
+
+
+def exponential_correlation(length: int, decay: float) -> np.ndarray:
+    """Correlations that fall by the same factor from token to token: c_ll' = `decay`^|l − l'|, (L, L).
+
+    **Arguments**: `length`, L; `decay`, between −1 and 1: the correlation of neighbours.
+
+    **Example**: `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
+    """
+    length, factor = whole_number("length", length), float(thaw(freeze("decay", decay, ndim=0)))
+    if not -1 < factor < 1:
+        raise ValueError(f"decay: must lie between -1 and 1, got {factor:g}")
+    apart = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
+    return np.power(factor, apart)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Tra
         return None, way.evaluations
     there = way.point.x + step(scout, way.point, np.inf)
     trail = fixed_point(evaluator, there, task.tolerance, task.most // 3, near=True)
-    rho, rank = task.scenario.law.rho, task.scenario.student.rank
+    rho, rank = task.scenario.law.joint_rho, task.scenario.student.rank
     kind = lambda overlaps: mechanism(overlaps, rho)
     same = trail.converged and kind(overlaps_at(trail.point.x, rho, rank)) == kind(overlaps)
     return trail if same else None, way.evaluations + trail.evaluations

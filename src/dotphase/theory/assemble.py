@@ -10,12 +10,13 @@ import numpy as np
 from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..overlaps import Overlaps, from_coordinates
+from ..overlaps.joint import single
 from ..scenario.scenario import Scenario, Structure
 from .approach import overlaps_at
 from .deviations import Deviations, deviations
 from .evaluator import Evaluator, Point
 from .fixed_points import Trail
-from .solution import Scatter, Solution
+from .solution import Joint, Scatter, Solution
 from .starts import mechanism, vanished
 from .state_evolution import conjugates
 
@@ -34,9 +35,10 @@ def assemble(
     scenario: Scenario, branch: str, evaluator: Evaluator, trail: Trail, rtol: float | None, seconds: float
 ) -> Solution:
     """The solution at the end of a trail, which began as `branch`."""
-    point, rule, rho = trail.point, evaluator.rule, scenario.law.rho
+    point, rule, rho = trail.point, evaluator.rule, scenario.law.joint_rho
     overlaps = overlaps_at(point.x, rho, scenario.student.rank)
     errors, scatter = _errors(evaluator, trail, overlaps)
+    hats = Overlaps(*map(np.asarray, _conjugates(scenario.structure)(evaluator.values, point.x, point.moments)))
     found = mechanism(overlaps, rho, errors if trail.converged else None)
     outcome, reason = _outcome(branch, found, overlaps, evaluator, trail, rtol)
     estimates = [Estimate(value, rule.error(each)) for value, each in zip(point.observables, scatter, strict=True)]
@@ -47,11 +49,9 @@ def assemble(
         mechanism=found,
         outcome=outcome,
         reason=reason,
-        overlaps=overlaps,
-        overlap_errors=errors,
-        conjugates=Overlaps(
-            *map(np.asarray, _conjugates(scenario.structure)(evaluator.values, point.x, point.moments))
-        ),
+        overlaps=single(overlaps),
+        overlap_errors=single(errors),
+        conjugates=single(hats),
         test_error=estimates[0],
         train_loss=estimates[1],
         deviations=scatter,
@@ -63,6 +63,7 @@ def assemble(
         higher_minima=point.minima.higher,
         blur=point.minima.blur,
         seconds=seconds,
+        joint=Joint(overlaps, errors, hats) if scenario.structure.joint else None,
     )
 
 
@@ -98,11 +99,6 @@ def collapse(branch: str, overlaps: Overlaps) -> str:
     if vanished(overlaps):
         return "q → 0: all weights vanish, the ridge outweighs what they could learn"
     return f"{'θ' if branch == 'semantic' else 'm'} → 0: there is no {branch} fixed point near this start"
-
-
-def _conjugates_at(evaluator: Evaluator, point: Point) -> Overlaps:
-    hats = _conjugates(evaluator.structure)(evaluator.values, point.x, point.moments)
-    return Overlaps(*map(np.asarray, hats))
 
 
 @lru_cache(maxsize=64)

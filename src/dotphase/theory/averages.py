@@ -6,7 +6,11 @@ The attentions are differentiated automatically, once for all directions; the re
     dz = (∇²E)⁻¹ (V⁻¹dw − dV⁻¹ s + B du),    dg = dV⁻¹ s + V⁻¹(dz − dw),    B = −∂²ℓ/∂z∂u,
     dE = ½ sᵀ dV⁻¹ s − g·dw + ∂ℓ/∂u·du,      dℓ = −g·dz + ∂ℓ/∂u·du.
 
-Arrays have the samples on their last axis; D = L r_s and T = L r_t count the fields of student and teacher.
+Arrays have the samples on their last axis; D = L r_s and T = L r_t count the fields of student and teacher. G groups of
+fields are jointly Gaussian, a of the student and b of the teacher in each: L tokens, of r_s and r_t, or all as one.
+
+With random scales s all of this holds for s⁻¹dw, s⁻¹dz, the shift s⁻¹(z* − w) and the force ĝ = s g, which is what the
+moments but E[g] are made of; fields w − m and u carry a factor s, and V⁻¹ is that at s = 1.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import jax.numpy as jnp
 
 from ..compilation import fenced
 from ..inner.linear import eliminate
-from ..inner.loss import Problem, along_each, mismatch, pull, tether
+from ..inner.loss import Problem, along_each, mismatch, over, pull, tether, times, weigh
 from ..inner.minimiser import Minimum
 from ..overlaps import Factors, Moments
 from ..overlaps.factorisation import transposed
@@ -29,15 +33,17 @@ from ..scenario.scenario import Structure
 class Block(NamedTuple):
     """Nodes that are worked on together.
 
-    - `xi`: (L, r_s, N);  `eta`: (L, r_t, N).
+    - `xi`: (G, a, N);  `eta`: (G, b, N).
     - `weights`: of the nodes in their replicate, (replicates, N/replicates);  `pool`: the share of each replicate in
       the pooled value, (replicates,).
+    - `scale`: s, (L, N), where tokens have random scales.
     """
 
     xi: Any
     eta: Any
     weights: Any
     pool: Any
+    scale: Any = None
 
     @property
     def pooled(self) -> Any:
@@ -67,7 +73,7 @@ class BlockMinima(NamedTuple):
 class AtMinimum(NamedTuple):
     """The inner minimum z* of N nodes, rivals included, and what tells how it moves.
 
-    - `shift`: s, and `g`: V⁻¹ s, (L, r_s, N);  `loss`: ℓ(u, z*), `energy`: E(z*), (N,).
+    - `shift`: s, and `g`: V⁻¹ s, (G, a, N);  `loss`: ℓ(u, z*), `energy`: E(z*), (N,).
     - `inverse`: (∇²E)⁻¹, (D, D, N);  `along_u`: ∂ℓ/∂u, (T, N);  `mixed`: B, (T, D, N).
     """
 
@@ -89,7 +95,7 @@ class TestLoss(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """Derivatives along K directions, on the first axis: of w and g, (K, L, r_s, N), u, (K, T, N), ℓ and E, (K, N)."""
+    """Derivatives along K directions, on the first axis: of w and g, (K, G, a, N), u, (K, T, N), ℓ and E, (K, N)."""
 
     w: Any
     u: Any
@@ -100,7 +106,8 @@ class Moved(NamedTuple):
 
 def with_rivals(problem: Problem, rival_of) -> Problem:
     """The problem of every node and, behind them, those of its rivals once more."""
-    return problem._replace(target=_repeated(problem.target, rival_of), centre=_repeated(problem.centre, rival_of))
+    target, centre = _repeated(problem.target, rival_of), _repeated(problem.centre, rival_of)
+    return problem._replace(target=target, centre=centre, scale=_repeated(problem.scale, rival_of))
 
 
 def averages(
@@ -116,10 +123,12 @@ def averages(
     - `rival_of`: the nodes that rivals belong to; `blur`: the energy over which a rival takes over.
     """
     lone, (replicates, per) = at.u.shape[-1], block.weights.shape
+    s = _repeated(block.scale, rival_of)
     here, test = _at_minimum(structure, teacher, at, found, rival_of)
     xi, eta = _repeated(block.xi, rival_of), _repeated(block.eta, rival_of)
+    scale = of_fields(s, xi)
     test_error = 2 / structure.length * test.loss
-    features = _features(here, xi, eta, _repeated(test_error, rival_of))
+    features = _features(here, xi, eta, scale, _repeated(test_error, rival_of))
 
     # A rival of energy E' has the share h(gap/blur) of its node's weight, gap = E' − E.
     gap = here.energy[lone:] - here.energy[rival_of]
@@ -130,7 +139,7 @@ def averages(
     per_replicate = (features[:, :lone] * weights).reshape(-1, replicates, per).sum(-1)
     moments = per_replicate + (share * weights[rival_of] * exchanged) @ belongs
 
-    moved = _moved(at.factors, moves, here, xi, eta)
+    moved = _moved(at.factors, moves, here, xi, eta, s)
     taken = share * block.pooled[rival_of]
     weighing = jnp.concatenate([block.pooled.at[rival_of].add(-taken), taken])
     mean = lambda right: jnp.einsum("klan,lbn->klab", weighing * moved.g, right)
@@ -139,7 +148,7 @@ def averages(
     slopes = Moments(
         gg=gg + transposed(gg),
         g_xi=mean(xi),
-        g=total(moved.g),
+        g=total(_over(moved.g, scale)),
         g_eta=mean(eta),
         loss=total(moved.loss),
         energy=total(moved.energy),
@@ -169,20 +178,23 @@ def _at_minimum(
 
     # With two fields, what is worked out twice costs less than keeping it.
     z, energy, inverse, along_u, mixed, test = work(found, u) if size <= 2 else fenced(work, found, u)
-    return AtMinimum(z - both.centre, pull(both, z), energy - tether(both, z), energy, inverse, along_u, mixed), test
+    groups = lambda fields: fields.reshape(*structure.shape[:2], -1)
+    shift, force = over(z - both.centre, both.scale), times(pull(both, z), both.scale)
+    return AtMinimum(groups(shift), groups(force), energy - tether(both, z), energy, inverse, along_u, mixed), test
 
 
-def _moved(f: Factors, moves: Factors, at: AtMinimum, xi, eta) -> Moved:
-    """How fields, prox and losses change: the formulas above."""
+def _moved(f: Factors, moves: Factors, at: AtMinimum, xi, eta, s) -> Moved:
+    """How fields, prox and losses change: the formulas above; `s`: the scales, if any."""
+    scale = of_fields(s, xi)
     applied = lambda matrix, fields: (matrix[..., None] * fields[..., None, :, :]).sum(-2)
-    dw = moves.m[..., None] + applied(moves.C, xi)
-    du = _flat(applied(transposed(moves.psi), xi) + applied(moves.K, eta))
+    dw = _over(moves.m[..., None], scale) + applied(moves.C, xi)
+    du = _flat(_times(applied(transposed(moves.psi), xi) + applied(moves.K, eta), of_fields(s, eta)))
     ds, pulled = applied(moves.precision, at.shift), applied(f.precision, dw)
-    force = _flat(pulled - ds) + (at.mixed * du[:, :, None]).sum(1)
-    dz = (at.inverse * force[:, None]).sum(2).reshape(dw.shape)
+    force = _flat(_over(pulled - ds, scale)) + (at.mixed * du[:, :, None]).sum(1)
+    dz = _over((at.inverse * force[:, None]).sum(2).reshape(dw.shape), scale)
     through_u = (at.along_u * du).sum(1)
     return Moved(
-        w=dw,
+        w=_times(dw, scale),
         u=du,
         g=ds + applied(f.precision, dz) - pulled,
         loss=through_u - (at.g * dz).sum((1, 2)),
@@ -202,11 +214,11 @@ def rival_share(height):
     return 1 - (jax.scipy.special.ndtr(bounded) + 0.5 * bounded * normal)
 
 
-def _features(here: AtMinimum, xi, eta, test_error):
+def _features(here: AtMinimum, xi, eta, scale, test_error):
     """What the moments are averages of, sample by sample: (F, N), in their layout."""
     outer = lambda left, right: left[:, :, None] * right[:, None]
-    g = here.g
-    return Moments(outer(g, g), outer(g, xi), g, outer(g, eta), here.loss, here.energy, test_error).over_samples()
+    g, pulled = here.g, _over(here.g, scale)
+    return Moments(outer(g, g), outer(g, xi), pulled, outer(g, eta), here.loss, here.energy, test_error).over_samples()
 
 
 def _target_slopes(structure: Structure, parameters, u):
@@ -218,15 +230,33 @@ def _target_slopes(structure: Structure, parameters, u):
 def _loss_slopes(structure: Structure, problem: Problem, z, turned) -> tuple[Any, Any, Any, Any]:
     """ℓ(u, z), (N,), ∂ℓ/∂z, (D, N), ∂ℓ/∂u, (T, N), and −∂²ℓ/∂z∂u, (T, D, N); `turned` is ∂T/∂u."""
     attention, back = jax.vjp(lambda fields: lifted(structure.student)(fields, **problem.parameters), z)
-    weigh = lambda matrix: problem.rho[:, None] * matrix
+    weighing = lambda matrix: weigh(matrix, problem.rho, problem.scale)
     onto = lambda matrix: back(matrix)[0].reshape(-1, z.shape[-1])
-    weighed = weigh(problem.target - attention)
+    weighed = weighing(problem.target - attention)
     along_u = (weighed * turned).sum((1, 2))
-    mixed = jax.vmap(onto)(weigh(turned))
-    return mismatch(attention, problem.target, problem.rho), -onto(weighed), along_u, mixed
+    mixed = jax.vmap(lambda along: onto(weighing(along)))(turned)
+    return mismatch(attention, problem.target, problem.rho, problem.scale), -onto(weighed), along_u, mixed
+
+
+def of_fields(scale, fields):
+    """The scale of every field, (G, a, N), from those of tokens, (L, N); None if there are no scales."""
+    if scale is None:
+        return None
+    groups, inside, count = fields.shape
+    return jnp.repeat(scale, groups * inside // len(scale), axis=0).reshape(groups, inside, count)
+
+
+def _times(fields, scale):
+    return fields if scale is None else fields * scale
+
+
+def _over(fields, scale):
+    return fields if scale is None else fields / scale
 
 
 def _repeated(array, rival_of):
+    if array is None:
+        return None
     return jnp.concatenate([array, array[..., rival_of]], axis=-1)
 
 

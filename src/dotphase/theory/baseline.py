@@ -1,10 +1,12 @@
 """The linear positional baseline as d → ∞: the best fixed mixing of positions.
 
-f_W(x) = W x with W ∈ R^{L×L} trained by least squares on n ≫ L samples has W → E[T(u)], and
+f_W(x) = W x with W ∈ R^{L×L} trained by least squares on n ≫ L samples has, G = x xᵀ/d → ρ_Σ being what the tokens of a
+sentence have in common, W → E[T G] E[G]⁻¹, and
 
-    ε_lin = (1/L) E Tr[(T(u) − W) ρ_Σ (T(u) − W)ᵀ],   u_l ~ N(0, ρ_l).
+    ε_lin = (1/L) E Tr[(T(u) − W) G (T(u) − W)ᵀ],   u_l ~ N(0, ρ_l).
 
-It can only learn positions: where attention does better, it has learned meaning.
+Without random scales G = ρ_Σ and W = E[T]; with them G = diag(s) ρ_Σ diag(s). The fields u of correlated tokens are
+correlated. It can only learn positions: where attention does better, it has learned meaning.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
 from ..estimate import Estimate
 from ..gaussian import GaussHermite, Rule, Sobol
+from ..inner.loss import applied, times
+from ..overlaps.joint import grouped
 from ..precision import in_double
 from ..results import Result
 from ..scenario.attention import lifted
 from ..scenario.scenario import Scenario
+from .nodes import nodes_with_scales
 
 ORDERS = {1: 100, 2: 60, 3: 40, 4: 24}  # of Gauss–Hermite, by dimension: the integrand is smooth
 
@@ -53,18 +57,43 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     dimension = length * r_t
     if rule is None:
         rule = GaussHermite(ORDERS[dimension]) if dimension in ORDERS else Sobol(2**17)
-    points, weights = rule.nodes(dimension)
-    replicates = len(points)
+    points, weights, scale = nodes_with_scales(rule, dimension, length, scenario.tokens.scales)
+    replicates, law = len(points), scenario.law
     eta = np.moveaxis(points, 0, 1).reshape(length, r_t, -1)
-    law = scenario.law
-    u = jnp.einsum("lij,ljn->lin", np.linalg.cholesky(law.rho), eta)
+    s = None if scale is None else np.moveaxis(scale, 0, 1).reshape(length, -1)
+    u = times(applied(np.linalg.cholesky(grouped(law.joint_rho)), eta), s)
     T = lifted(scenario.teacher.form)(u, **scenario.teacher.values)
     T = np.asarray(T).reshape(length, length, replicates, -1)
+    if scale is None and law.Gamma is None:
+        return _of_means(rule, T, weights, law.mean_gamma)
+    G = _gram(law.mean_Gamma, scale, replicates)
+    TG = np.einsum("ijrn,jkrn->ikrn", T, G)
+    mean = lambda each: np.einsum("ijrn,rn->rij", np.broadcast_to(each, T.shape), weights)
+    pooled = lambda each: np.einsum("r,rij->ij", rule.pool, each)
+    W = np.linalg.solve(pooled(mean(G)), pooled(mean(TG)).T).T
+    # Of every replicate its error at the pooled W, of which W's own error is none to first order: W is the best.
+    square = np.einsum("ijrn,ijrn,rn->r", T, TG, weights)
+    each = square - 2 * np.einsum("ij,rij->r", W, mean(TG)) + np.einsum("ij,rjk,ik->r", W, mean(G), W)
+    return _estimated(rule, each / length, W)
+
+
+def _gram(rho: np.ndarray, scale: np.ndarray | None, replicates: int) -> np.ndarray:
+    """G at every node, (L, L, R, n), or (L, L, R, 1) where it is always the same."""
+    if scale is None:
+        return np.broadcast_to(rho[:, :, None, None], (*rho.shape, replicates, 1))
+    return rho[:, :, None, None] * np.einsum("rln,rkn->lkrn", scale, scale)
+
+
+def _of_means(rule: Rule, T: np.ndarray, weights: np.ndarray, rho: np.ndarray) -> Baseline:
+    """The baseline where G is diagonal and always the same."""
     W = np.einsum("ijrn,rn->rij", T, weights)
-    square = np.einsum("ijrn,rn,j->r", T**2, weights, law.mean_gamma)
+    square = np.einsum("ijrn,rn,j->r", T**2, weights, rho)
     # E Tr[(T − W) ρ (T − W)ᵀ] = E Tr[T ρ Tᵀ] − Tr[W ρ Wᵀ] at W = E[T]; to first order W's own error does not matter.
     pooled = np.einsum("r,rij->ij", rule.pool, W)
-    cross = np.einsum("ij,rij,j->r", pooled, W, law.mean_gamma)
-    each = (square - 2 * cross + (pooled**2 @ law.mean_gamma).sum()) / length
+    cross = np.einsum("ij,rij,j->r", pooled, W, rho)
+    return _estimated(rule, (square - 2 * cross + (pooled**2 @ rho).sum()) / len(rho), pooled)
+
+
+def _estimated(rule: Rule, each: np.ndarray, weights: np.ndarray) -> Baseline:
     value = float(rule.pool @ each)
-    return Baseline(Estimate(value, float(rule.error(each - value))), pooled)
+    return Baseline(Estimate(value, float(rule.error(each - value))), weights)

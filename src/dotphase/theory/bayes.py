@@ -28,6 +28,7 @@ from ..inner.fibre import posterior, signs_of
 from ..inner.loss import mismatch
 from ..precision import in_double
 from ..scenario.attention import Form, lifted
+from ..scenario.checks import check_plain
 from ..scenario.law import Law
 from ..scenario.scenario import Scenario
 
@@ -107,6 +108,7 @@ class BayesProblem:
     """State evolution of one scenario on all replicates of a rule at once; V is (R, L, r_t, r_t)."""
 
     def __init__(self, scenario: Scenario, rule: Rule | None = None) -> None:
+        check_plain("Bayes-optimal inference", scenario)
         if scenario.teacher_weights is not None:
             raise ValueError("teacher_weights: the Bayes-optimal limit is for teachers drawn from N(0, I)")
         self.scenario, self.signs = scenario, signs_of(scenario)

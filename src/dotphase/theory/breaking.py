@@ -28,7 +28,7 @@ from ..compilation import compiled
 from ..estimate import Estimate
 from ..gaussian import Rule
 from ..inner import energy
-from ..inner.loss import pull
+from ..inner.loss import pull, times
 from ..scenario.scenario import Structure
 from .averages import Block, BlockMinima, with_rivals
 from .state_evolution import fields
@@ -44,7 +44,7 @@ class Jumps(NamedTuple):
     """Samples whose lowest minimum has a rival.
 
     - `weight`: of the sample, (K,);  `gap`: how much higher the rival's energy is, (K,).
-    - `step`: δg = g' − g, (L, r_s, K).
+    - `step`: δg = g' − g, (L, r_s, K), or (1, D, K) of tokens that know of each other; times the scales, if any.
     """
 
     weight: Any
@@ -59,7 +59,8 @@ def compiled_jumps(structure: Structure):
     def run(values, x, block: Block, minima: BlockMinima) -> Jumps:
         problem, rival_of = fields(structure, values, x, block).problem, minima.rival_of
         both, count = with_rivals(problem, rival_of), block.xi.shape[-1]
-        height, g = energy(structure.student, both, minima.z), pull(both, minima.z)
+        height, g = energy(structure.student, both, minima.z), times(pull(both, minima.z), both.scale)
+        g = g.reshape(*structure.shape[:2], -1)
         apart = jnp.abs(minima.z[..., count:] - minima.z[..., rival_of]).max((0, 1)) > SAME
         weight = jnp.where(apart, block.pooled[rival_of], 0.0)
         return Jumps(weight, height[count:] - height[rival_of], g[..., count:] - g[..., rival_of])

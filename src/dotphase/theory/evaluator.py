@@ -90,7 +90,7 @@ class Evaluator:
 
     - `rule`, `ensemble`: the nodes;  `minimum`: which inner minimum is meant.
     - `values`: the scenario's numbers;  `directions`: the basis of the invariant coordinates, and a few more.
-    - `rho`: ρ_l;  `turns`: generators of the gauge.
+    - `rho`: ρ_l, or ρ_ll';  `turns`: generators of the gauge.
     """
 
     structure: Structure
@@ -239,13 +239,14 @@ def evaluator_of(
 ) -> Evaluator:
     """The map of a scenario with symmetries `group`, in the coordinates that `kept`, a subgroup, leaves alone."""
     structure = scenario.structure
-    nodes = ensemble(rule, group, kept, structure.shape)
+    nodes = ensemble(rule, group, kept, structure.shape, scenario.tokens.scales)
     # A few more directions than needed, all zero, so that branches of different symmetry share a compilation.
     missing = -len(nodes.basis) % 3
     directions = np.vstack([nodes.basis, np.zeros((missing, nodes.basis.shape[1]))])
     values, spread, directions = on_device((scenario.values, np.asarray(scenario.student.spread), directions))
     turns = generators(scenario)
-    return Evaluator(structure, minimum or Lowest(), rule, nodes, values, spread, directions, scenario.law.rho, turns)
+    rho = scenario.law.joint_rho
+    return Evaluator(structure, minimum or Lowest(), rule, nodes, values, spread, directions, rho, turns)
 
 
 def finite(point: Point) -> bool:

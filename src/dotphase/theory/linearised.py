@@ -53,9 +53,9 @@ def linearise(
     if solution.outcome == "stalled":
         raise SolveError(f"{solution.branch}: there is no fixed point to linearise around: {solution.reason}")
     group = symmetries(scenario)
-    kept = group[:1] if every_direction else stabiliser(group, solution.overlaps)
+    kept = group[:1] if every_direction else stabiliser(group, solution.state)
     evaluator = evaluator_of(scenario, rule or solution.rule, group, kept, as_minimum(solution.minimum))
-    x = np.asarray(coordinates_of(solution.overlaps, scenario.law.rho))
+    x = np.asarray(coordinates_of(solution.state, scenario.law.joint_rho))
     if rule in (None, solution.rule):
         point = evaluator(x, evaluator.search(x)._replace(blur=solution.blur))
         if point.residual <= NEARLY * tolerance:

@@ -8,6 +8,7 @@ import jax
 import numpy as np
 
 from ..inner import Problem, Reached, energy, energy_and_gradient
+from ..inner.loss import applied, times
 from ..overlaps.symmetric import stabiliser
 from ..precision import in_double
 from ..scenario.scenario import Structure
@@ -24,7 +25,7 @@ class Samples(NamedTuple):
     """Some nodes of a solution as samples, on the last axis.
 
     - `w`: fields, `start`: their signal part E[w | u], `lowest`, `reached`: minima, (L, r_s, N);  `u`: (L, r_t, N).
-    - `response`: V, (L, r_s, r_s);  `problem`: their inner problems.
+    - `response`: V, (L, r_s, r_s), or (1, D, D) of all tokens;  `problem`: their inner problems.
     """
 
     structure: Structure
@@ -43,16 +44,13 @@ class Samples(NamedTuple):
 
     def only(self, chosen: np.ndarray) -> Samples:
         """Some of them."""
-        pick = lambda array: array[..., chosen]
-        problem = self.problem._replace(target=pick(self.problem.target), centre=pick(self.problem.centre))
-        parts = {name: pick(getattr(self, name)) for name in ("w", "u", "start", "lowest", "reached")}
-        return self._replace(**parts, problem=problem)
+        parts = {name: getattr(self, name)[..., chosen] for name in ("w", "u", "start", "lowest", "reached")}
+        return self._replace(**parts, problem=self.problem.only(chosen))
 
     @in_double
     def energy(self, z: np.ndarray) -> np.ndarray:
         """E(z) of one sample at many places z, (L, r_s, M)."""
-        wide = lambda array: np.broadcast_to(array, (*array.shape[:-1], z.shape[-1]))
-        problem = self.problem._replace(target=wide(self.problem.target), centre=wide(self.problem.centre))
+        problem = self.problem.only(np.zeros(z.shape[-1], int))
         return np.asarray(energy(self.structure.student, problem, z))
 
     @in_double
@@ -66,7 +64,7 @@ class Samples(NamedTuple):
 
     def _moved(self, z, step: float):
         _, gradient = energy_and_gradient(self.structure.student, self.problem, z)
-        return z - step * (self.response[..., None] * gradient[:, None]).sum(2)
+        return z - step * times(applied(self.response, times(gradient, self.problem.scale)), self.problem.scale)
 
 
 @in_double
@@ -74,14 +72,15 @@ def samples(solution: Solution) -> Samples:
     """The nodes of a solution as samples, with both minima of each."""
     scenario = solution.scenario
     group = symmetries(scenario)
-    evaluator = evaluator_of(scenario, solution.rule, group, stabiliser(group, solution.overlaps), Reached())
+    evaluator = evaluator_of(scenario, solution.rule, group, stabiliser(group, solution.state), Reached())
     structure, values = evaluator.structure, evaluator.values
-    x = np.asarray(coordinates_of(solution.overlaps, scenario.law.rho))
+    x = np.asarray(coordinates_of(solution.state, scenario.law.joint_rho))
     at = [fields(structure, values, x, block) for block in evaluator.ensemble.blocks]
-    starts, responses = zip(*(signal(structure, values, x, each.u) for each in at), strict=True)
+    starts, responses = zip(*(signal(structure, values, x, each) for each in at), strict=True)
     count = at[0].u.shape[-1]
     minima = lambda found: _joined([block.z[..., :count] for block in found.blocks])
     target, w = _joined([each.problem.target for each in at]), _joined([each.problem.centre for each in at])
+    scale = _joined([each.problem.scale for each in at]) if structure.scaled else None
     return Samples(
         structure=structure,
         w=w,
@@ -90,7 +89,7 @@ def samples(solution: Solution) -> Samples:
         lowest=minima(evaluator.lowest(x)),
         reached=minima(evaluator.search(x)),
         response=np.asarray(responses[0]),
-        problem=at[0].problem._replace(target=target, centre=w),
+        problem=at[0].problem._replace(target=target, centre=w, scale=scale),
     )
 
 

@@ -18,6 +18,7 @@ from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..precision import in_double
 from ..progress import Progress, track
+from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
 from .breaking import SURE
 from .cluster_map import NUDGE, TRACE, ClusterMap, Place, cluster_map, clusters_at, state_of
@@ -85,6 +86,7 @@ def one_step_scan(
         scan = one_step_scan(dotphase.paper(alpha=2, omega=0.3), "positional", [0, 300, 1000, 3000])
         print(scan.bound, scan.ground, scan.reason)
     """
+    check_plain("one step of replica-symmetry breaking", scenario)
     ys, rule = sorted(map(float, ys)), rule or Sobol(2**11)
     if not ys or ys[0] < 0:
         raise ValueError(f"y: expected numbers of zero or above, got {ys}")

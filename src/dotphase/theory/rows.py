@@ -98,8 +98,8 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     """
     last = trace[-1]
     began = time.perf_counter()
-    task = task_of(scenario, last.overlaps, as_minimum(last.minimum), TOLERANCE, FEW_EVALUATIONS)
-    x, *before = (np.asarray(coordinates_of(known.overlaps, known.scenario.law.rho)) for known in reversed(trace))
+    task = task_of(scenario, last.state, as_minimum(last.minimum), TOLERANCE, FEW_EVALUATIONS)
+    x, *before = (np.asarray(coordinates_of(known.state, known.scenario.law.joint_rho)) for known in reversed(trace))
     evaluator, trail = from_nearby(task, rule, 2 * x - before[0] if before else x)
     if not trail.converged:
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from ..estimate import Estimate, plain
 from ..gaussian import Rule
 from ..overlaps import Overlaps
-from ..results import Result, brief, numbers, per_token
+from ..results import Result, brief, numbers, per_pair, per_token
 from ..scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -41,11 +41,20 @@ class Scatter(NamedTuple):
     train_loss: np.ndarray
 
 
+class Joint(NamedTuple):
+    """Overlaps with two token indices, (L, L, r_s, …): q_ll', V_ll', θ_ll' (and m_l), their errors and conjugates."""
+
+    overlaps: Overlaps
+    errors: Overlaps
+    conjugates: Overlaps
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Solution(Result):
     """A fixed point of the theory.
 
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`: q̂, V̂, m̂, θ̂.
+    - `joint`: the same of every two tokens, where tokens know of each other; else None.
     - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
     - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones. Solutions on the same
       nodes have errors in common, which cancel in the difference of their deviations.
@@ -77,6 +86,12 @@ class Solution(Result):
     higher_minima: float
     blur: float
     seconds: float = field(compare=False)
+    joint: Joint | None = None
+
+    @property
+    def state(self) -> Overlaps:
+        """All overlaps that the theory's equations are about: `overlaps`, or, of correlated tokens, the joint ones."""
+        return self.overlaps if self.joint is None else self.joint.overlaps
 
     @property
     def ok(self) -> bool:
@@ -131,10 +146,12 @@ class Solution(Result):
         return [numbers(self.scenario) | entries(words) | entries(counts)]
 
     def arrays(self) -> dict[str, Any]:
+        joint = {} if self.joint is None else per_pair(self.joint.overlaps) | per_pair(self.joint.errors, "_error")
         return {
             **per_token(self.overlaps),
             **per_token(self.overlap_errors, "_error"),
             **per_token(self.conjugates, "_hat"),
+            **joint,
             **{f"{name}_deviations": (("replicate",), part) for name, part in self.deviations._asdict().items()},
         }
 
@@ -169,6 +186,7 @@ class Solution(Result):
             "seconds": round(self.seconds, 4),
             "overlaps": plain(self.overlaps),
             "overlap_errors": plain(self.overlap_errors),
+            **({} if self.joint is None else {"joint": plain(self.joint)}),
             "test_error": self.test_error.to_dict(),
             "train_loss": self.train_loss.to_dict(),
             "several_minima": plain(self.several_minima),

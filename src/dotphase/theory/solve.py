@@ -23,7 +23,7 @@ from .checks import check_nodes, check_precision, check_scenario
 from .evaluator import Evaluator
 from .fixed_points import Trail
 from .solution import Solution, SolveError
-from .starts import check_overlaps, mechanism
+from .starts import as_state, check_overlaps, mechanism
 from .starts import start as named_start
 
 MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where one began
@@ -167,17 +167,18 @@ def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
     if isinstance(start, str):
         return named_start(scenario, start), start
     if isinstance(start, Solution):
-        return start.overlaps, start.branch
+        return as_state(scenario, start.state), start.branch
     check_overlaps(start)
+    tokens = (scenario.length,) * (2 if np.ndim(start.theta) == 4 and scenario.structure.joint else 1)
     length, (r_s, r_t) = scenario.length, scenario.ranks
-    shapes = Overlaps((length, r_s, r_s), (length, r_s, r_s), (length, r_s), (length, r_s, r_t))
+    shapes = Overlaps((*tokens, r_s, r_s), (*tokens, r_s, r_s), (length, r_s), (*tokens, r_s, r_t))
     for name, part, shape in zip(Overlaps._fields, start, shapes, strict=True):
         if np.shape(part) != shape:
             raise ValueError(f"start.{name}: expected shape {shape}, got {np.shape(part)}")
-    overlaps = Overlaps(*(np.asarray(part, dtype=np.float64) for part in start))
-    if not np.isfinite(np.asarray(coordinates_of(overlaps, scenario.law.rho))).all():
+    overlaps = as_state(scenario, Overlaps(*(np.asarray(part, dtype=np.float64) for part in start)))
+    if not np.isfinite(np.asarray(coordinates_of(overlaps, scenario.law.joint_rho))).all():
         raise ValueError("start: no weights have such overlaps: q, V and ρ − θᵀq⁻¹θ must be positive definite")
-    return overlaps, mechanism(overlaps, scenario.law.rho)
+    return overlaps, mechanism(overlaps, scenario.law.joint_rho)
 
 
 def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:

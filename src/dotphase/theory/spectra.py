@@ -28,7 +28,7 @@ from ..overlaps.symmetric import coordinate_action, moment_average, response_act
 from ..precision import in_double
 from ..scenario.scenario import Structure
 from ..threads import in_parallel
-from .averages import Block, BlockMinima
+from .averages import Block, BlockMinima, of_fields
 from .breaking import Jumps, compiled_jumps, joined
 from .evaluator import Evaluator
 from .gauge import tangents
@@ -143,32 +143,40 @@ def compiled_squares(structure: Structure):
 
     A matrix from (l, b, d) to (k, a, c), entries of Δ.
     """
-    length, r_s, _ = structure.shape
-    size = length * r_s
+    groups, inside, _ = structure.shape
+    size = groups * inside
 
     def run(values, x, block: Block, z):
         f, _, problem = fields(structure, values, x, block)
         count = block.xi.shape[-1]
         _, _, H = loss_derivatives(structure.student, problem, z[..., :count])
-        precision = jnp.zeros((length, r_s, length, r_s))
-        for l in range(length):
+        if block.scale is not None:  # the force ĝ = s g, with fields that carry s
+            s = of_fields(block.scale, block.xi).reshape(size, count)
+            H = s[:, None] * H * s
+        precision = jnp.zeros((groups, inside, groups, inside))
+        for l in range(groups):
             precision = precision.at[l, :, l].set(f.precision[l])
         precision = precision.reshape(size, size)
         moved, _ = eliminate(precision[..., None] + H, H)
-        J = -jnp.einsum("ij,jkn->ikn", precision, moved).reshape(length, r_s, length, r_s, count)
-        return jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, block.pooled).reshape(length * r_s**2, -1)
+        J = -jnp.einsum("ij,jkn->ikn", precision, moved).reshape(groups, inside, groups, inside, count)
+        return jnp.einsum("kalbn,kcldn,n->kaclbd", J, J, block.pooled).reshape(groups * inside**2, -1)
 
     return compiled(run)
 
 
 @lru_cache(maxsize=64)
 def compiled_response(structure: Structure):
-    """`(values, x, moments) -> B`, the matrix of X ↦ {⟨γ_l R (Σ_κ γ_κ α X_κκ) R⟩}."""
-    length, r_s, _ = structure.shape
+    """`(values, x, moments) -> B`, the matrix of X ↦ {⟨γ_l R (Σ_κ γ_κ α X_κκ) R⟩}, or of the same with Γ_ll'."""
+    length, r_s = structure.length, structure.student.rank
 
     def run(values, x, moments):
         law = values["law"]
         V_hat = conjugates(structure, values, x, moments).V
+        if structure.joint:
+            gathered, Gamma = jnp.einsum("nkj,kjab->nab", law["Gamma"], V_hat), law["Gamma"]
+            R = inverse(values["ridge"] * jnp.eye(r_s) + gathered)
+            back = jnp.einsum("n,nlm,nkj,nea,nfc->lemfkajc", law["weight"], Gamma, Gamma, R, R)
+            return values["sample_ratio"] * back.reshape((length * r_s) ** 2, -1)
         R = inverse(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
         back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R)
         return values["sample_ratio"] * back.reshape(length * r_s**2, -1)

@@ -28,6 +28,7 @@ from ..estimate import Estimate
 from ..gaussian import Rule
 from ..inner import Lowest
 from ..overlaps import Overlaps, coordinate_layout
+from ..overlaps.joint import grouped
 from ..overlaps.symmetric import response_action
 from ..results import Result
 from .breaking import SURE, WIDTH, Breaking, Variance, at_jumps, breaking_of, deviation
@@ -181,7 +182,7 @@ def breaking(at: Linearised, around: Spectra, width: float = WIDTH) -> Breaking:
     if not isinstance(at.evaluator.minimum, Lowest):
         return Breaking(regular, several, None, None, None)
     average = np.mean([response_action(h, at.evaluator.structure.shape) for h in at.kept], axis=0)
-    q, variances = solution.overlaps.q, []
+    q, variances = grouped(solution.state.q), []
     for response, squares, jumps in zip(around.responses, around.squares, around.jumps, strict=True):
         weights = at_jumps(jumps, q, width)
         variances.append(Variance(response, squares, average, jumps, weights, deviation(jumps, q)))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..overlaps import Overlaps
 from ..overlaps.coordinates import SMALLEST
+from ..overlaps.joint import is_joint, single
 from ..scenario.scenario import Scenario
 
 NAMES = ("semantic", "positional", "uninformed")
@@ -26,11 +27,28 @@ def start(scenario: Scenario, name: str) -> Overlaps:
     if name not in make:
         raise ValueError(f"start: expected one of {', '.join(NAMES)}, or overlaps; got {name!r}")
     q, m, theta = make[name](scenario)
-    law = scenario.law
+    mean = scenario.law.mean_gamma
     # A response between the one of no data, γ/λ, and the one of many.
-    curvature = scenario.ridge + 0.1 * scenario.sample_ratio * law.mean_gamma
-    V = (law.mean_gamma / curvature)[:, None, None] * np.eye(scenario.student.rank)
-    return Overlaps(q, V, m, theta)
+    curvature = scenario.ridge + 0.1 * scenario.sample_ratio * mean
+    level = mean / curvature
+    if scenario.structure.joint:
+        level = scenario.law.mean_Gamma / np.sqrt(np.outer(curvature, curvature))
+    return Overlaps(q, level[..., None, None] * np.eye(scenario.student.rank), m, theta)
+
+
+def as_state(scenario: Scenario, overlaps: Overlaps) -> Overlaps:
+    """Overlaps as the equations of a scenario have them: of single tokens, or of every two.
+
+    Of single tokens those of every two are made as weights have them that treat all directions alike: X_ll' ∝ Γ_ll'.
+    """
+    if scenario.structure.joint == is_joint(overlaps.theta):
+        return overlaps
+    if not scenario.structure.joint:
+        return single(overlaps)
+    Gamma = scenario.law.mean_Gamma
+    own = np.diagonal(Gamma)[:, None, None]
+    spread = lambda part: Gamma[:, :, None, None] * (part / own).mean(0)
+    return Overlaps(spread(overlaps.q), spread(overlaps.V), overlaps.m, spread(overlaps.theta))
 
 
 def check_overlaps(start: object) -> None:
@@ -63,11 +81,11 @@ def vanished(overlaps: Overlaps) -> bool:
 
 
 def _semantic(scenario: Scenario):
-    rho, spread = scenario.law.rho, np.asarray(scenario.student.spread)
+    rho, spread = scenario.law.joint_rho, np.asarray(scenario.student.spread)
     columns = min(len(spread), scenario.teacher.rank)
     E = np.vstack([spread[:columns], np.zeros((scenario.teacher.rank - columns, scenario.student.rank))])
-    q = np.einsum("ta,ltu,ub->lab", E, rho, E) + NOISE * _level(rho) * np.eye(scenario.student.rank)
-    return q, np.zeros((scenario.length, scenario.student.rank)), np.einsum("ta,ltu->lau", E, rho)
+    q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + NOISE * _level(rho) * np.eye(scenario.student.rank)
+    return q, np.zeros((scenario.length, scenario.student.rank)), np.einsum("ta,...tu->...au", E, rho)
 
 
 def _positional(scenario: Scenario):
@@ -81,15 +99,17 @@ def _positional(scenario: Scenario):
     along = along * np.where(along[np.abs(along).argmax(0), range(len(kept))] < 0, -1, 1)
     E = spread[: len(kept)]
     m = ALONG_POSITIONS * along @ E
-    level = law.mean_gamma[:, None, None] * ALONG_POSITIONS**2
+    mean = law.mean_Gamma if scenario.structure.joint else law.mean_gamma
+    level = mean[..., None, None] * ALONG_POSITIONS**2
     q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
-    return q, m, np.zeros((scenario.length, *scenario.ranks))
+    return q, m, np.zeros((*mean.shape, *scenario.ranks))
 
 
 def _uninformed(scenario: Scenario):
-    q = 0.3 * _level(scenario.law.rho) * np.eye(scenario.student.rank)
-    return q, np.zeros((scenario.length, scenario.student.rank)), np.zeros((scenario.length, *scenario.ranks))
+    level = _level(scenario.law.joint_rho)
+    q = 0.3 * level * np.eye(scenario.student.rank)
+    return q, np.zeros((scenario.length, scenario.student.rank)), np.zeros((*level.shape[:-2], *scenario.ranks))
 
 
 def _level(rho: np.ndarray) -> np.ndarray:
-    return (np.trace(rho, axis1=1, axis2=2) / rho.shape[1])[:, None, None]
+    return (np.trace(rho, axis1=-2, axis2=-1) / rho.shape[-1])[..., None, None]

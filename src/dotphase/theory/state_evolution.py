@@ -13,10 +13,18 @@ Input half-step, an average over the law ν of (γ, τ, π):
 
 (C, ψ and K are the factors of `overlaps/coordinates.py`; with them no matrix square root is needed.) Which minimum z*
 is meant, the lowest or the one training reaches, is said in `inner/minima.py`.
+
+*Tokens that know of each other*: all fields are one Gaussian; C, ψ, K, V⁻¹ and the moments are those of all of them,
+the overlaps have blocks q_ll', V_ll', θ_ll', ρ_Σ in ℓ is a full matrix, and in the input half-step Σ_κ γ_κ X_κ becomes
+Σ_κκ' Γ_κκ' X_κκ', and γ_l becomes Γ_ll'.
+
+*Random scales*: one more average. w_l − m_l and u_l carry a factor s_l, V_l a factor s_l² and ρ_Σ stands between
+diag(s); then ĝ_l = s_l g_l is in the place of g_l in q̂, θ̂ and V̂, but not in m̂.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,12 +33,14 @@ import jax.numpy as jnp
 
 from ..compilation import compiled
 from ..inner import Problem, Reached, descend, flow, search
+from ..inner.loss import applied, over, times
 from ..inner.minimiser import NEARLY
 from ..overlaps import Moments, Overlaps, distance, factors, from_coordinates, to_coordinates
 from ..overlaps.factorisation import inverse, inverted, transposed
+from ..overlaps.joint import grouped, ungroup
 from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
-from .averages import Block, BlockMinima, Fields, averages, with_rivals
+from .averages import Block, BlockMinima, Fields, averages, of_fields, with_rivals
 
 
 class Evaluated(NamedTuple):
@@ -67,28 +77,43 @@ class Image(NamedTuple):
 
 
 def teacher_overlap(values):
-    """ρ_l = ⟨γ_l π πᵀ⟩, (L, r_t, r_t)."""
+    """ρ_l = ⟨γ_l π πᵀ⟩, (L, r_t, r_t), or ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
     law = values["law"]
     length = law["gamma"].shape[1]
+    if law["Gamma"] is not None:
+        return jnp.einsum("k,klm,kij->lmij", law["weight"], law["Gamma"], law["moment"][:, length:, length:])
     return jnp.einsum("k,kl,kij->lij", law["weight"], law["gamma"], law["moment"][:, length:, length:])
 
 
 def fields(structure: Structure, values, x, block: Block) -> Fields:
     """The nodes of a block as samples of the overlaps at `x`."""
     f = factors(x, teacher_overlap(values), structure.student.rank)
-    w = f.m[..., None] + (f.C[..., None] * block.xi[:, None]).sum(2)
+    s, tokens = block.scale, lambda groups: groups.reshape(structure.length, -1, block.xi.shape[-1])
+    noise = (f.C[..., None] * block.xi[:, None]).sum(2)
+    w = tokens(f.m[..., None] + (noise if s is None else of_fields(s, noise) * noise))
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (f.K[..., None] * block.eta[:, None]).sum(2)
+    u = times(tokens(u), s)
     target = lifted(structure.teacher)(u, **values["teacher"])
-    rho_sigma = values["law"]["weight"] @ values["law"]["gamma"]
-    return Fields(f, u, Problem(target, w, f.precision, rho_sigma, values["student"]))
+    return Fields(f, u, Problem(target, w, f.precision, _rho_sigma(values), values["student"], s))
 
 
-def signal(structure: Structure, values, x, u) -> tuple[Any, Any]:
-    """What of a field is signal, E[w | u] = m + θ ρ⁻¹ u, (L, r_s, N), and the response V."""
-    rho = teacher_overlap(values)
+def _rho_sigma(values):
+    """The diagonal of ρ_Σ, (L,), or all of it, (L, L)."""
+    law = values["law"]
+    return (
+        law["weight"] @ law["gamma"] if law["Gamma"] is None else jnp.einsum("k,klm->lm", law["weight"], law["Gamma"])
+    )
+
+
+def signal(structure: Structure, values, x, at: Fields) -> tuple[Any, Any]:
+    """What of a field is signal, E[w | u] = m + θ ρ⁻¹ u, (L, r_s, N), and the response V of every group of fields.
+
+    Given scales s it is m + diag(s) θ ρ⁻¹ diag(s)⁻¹ u; they cancel where every token is on its own.
+    """
+    rho, s = teacher_overlap(values), at.problem.scale if structure.joint else None
     here = from_coordinates(x, rho, structure.student.rank)
-    slope = here.theta @ inverse(rho)
-    return here.m[..., None] + (slope[..., None] * u[:, None]).sum(2), here.V
+    slope = grouped(here.theta) @ inverse(grouped(rho))
+    return here.m[..., None] + times(applied(slope, over(at.u, s)), s), grouped(here.V)
 
 
 @lru_cache(maxsize=64)
@@ -113,9 +138,9 @@ def compiled_reached(structure: Structure, rivals: int, method: Reached):
     """`(values, x, block) -> BlockMinima`: the minima at x that training reaches, with rivals that are none."""
 
     def run(values, x, block: Block) -> BlockMinima:
-        _, u, problem = fields(structure, values, x, block)
-        start, V = signal(structure, values, x, u)
-        return without_rivals(flow(structure.student, problem, start, V, method).z, rivals)
+        at = fields(structure, values, x, block)
+        start, V = signal(structure, values, x, at)
+        return without_rivals(flow(structure.student, at.problem, start, V, method).z, rivals)
 
     return compiled(run)
 
@@ -125,8 +150,8 @@ def compiled_first(structure: Structure, rivals: int, signals: bool):
     """`(values, x, block) -> BlockMinima`: where a descent may begin: at the fields w, or at their signal part."""
 
     def run(values, x, block: Block) -> BlockMinima:
-        _, u, problem = fields(structure, values, x, block)
-        return without_rivals(signal(structure, values, x, u)[0] if signals else problem.centre, rivals)
+        at = fields(structure, values, x, block)
+        return without_rivals(signal(structure, values, x, at)[0] if signals else at.problem.centre, rivals)
 
     return jax.jit(run)
 
@@ -158,27 +183,38 @@ def conjugates(structure: Structure, values, x, moments) -> Overlaps:
     """q̂, V̂, m̂, θ̂ (in the places of q, V, m, θ) from the flattened moments of one output half-step at x."""
     f = factors(x, teacher_overlap(values), structure.student.rank)
     average, alpha = Moments.unflat(moments, structure.shape), values["sample_ratio"]
-    theta_hat = alpha * average.g_eta @ inverted(f.K)
-    V_hat = (theta_hat @ transposed(f.psi) - alpha * average.g_xi) @ inverted(f.C)
-    return Overlaps(alpha * average.gg, 0.5 * (V_hat + transposed(V_hat)), alpha * average.g, theta_hat)
+    invert = jnp.linalg.inv if structure.joint else inverted
+    theta_hat = alpha * average.g_eta @ invert(f.K)
+    V_hat = (theta_hat @ transposed(f.psi) - alpha * average.g_xi) @ invert(f.C)
+    hats = Overlaps(alpha * average.gg, 0.5 * (V_hat + transposed(V_hat)), alpha * average.g, theta_hat)
+    return ungroup(hats, structure.length) if structure.joint else hats
 
 
 def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     """The overlaps that conjugates give, and the ridge's part of the training loss, (λ/2)⟨Tr R(Σγq̂ + ccᵀ)R⟩."""
     law, ridge = values["law"], values["ridge"]
-    weight, gamma, moment = law["weight"], law["gamma"], law["moment"]
+    weight, moment = law["weight"], law["moment"]
     length, r_s = hats.m.shape
-    R = inverse(ridge * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", gamma, hats.V))
-    semantic = jnp.einsum("kl,lat->kat", gamma, hats.theta)
+    gather, spread_out = _along_kinds(law)
+    R = inverse(ridge * jnp.eye(r_s) + gather(hats.V))
+    semantic = gather(hats.theta)
     carrier = jnp.concatenate([jnp.broadcast_to(hats.m.T, (len(weight), r_s, length)), semantic], axis=2)
     response = jnp.einsum("kab,kbi,kij->kaj", R, carrier, moment)  # ⟨R c (τ, π)ᵀ⟩ of each kind
     cc = jnp.einsum("kai,kij,kbj->kab", carrier, moment, carrier)
-    spread = R @ (jnp.einsum("kl,lab->kab", gamma, hats.q) + cc) @ R
-    q = jnp.einsum("k,kl,kab->lab", weight, gamma, spread)
-    V = jnp.einsum("k,kl,kab->lab", weight, gamma, R)
+    spread = R @ (gather(hats.q) + cc) @ R
     m = jnp.einsum("k,kal->la", weight, response[:, :, :length])
-    theta = jnp.einsum("k,kl,kat->lat", weight, gamma, response[:, :, length:])
-    return Overlaps(q, V, m, theta), 0.5 * ridge * jnp.einsum("k,kaa->", weight, spread)
+    overlaps = Overlaps(spread_out(spread), spread_out(R), m, spread_out(response[:, :, length:]))
+    return overlaps, 0.5 * ridge * jnp.einsum("k,kaa->", weight, spread)
+
+
+def _along_kinds(law) -> tuple[Callable, Callable]:
+    """X ↦ Σ_l γ_l X_l of every kind of direction, (K, a, b), and X ↦ ⟨γ_l X⟩; or the same with Γ_ll'."""
+    weight, gamma, Gamma = law["weight"], law["gamma"], law["Gamma"]
+    if Gamma is None:
+        gather = lambda X: jnp.einsum("kl,lab->kab", gamma, X)
+        return gather, lambda X: jnp.einsum("k,kl,kab->lab", weight, gamma, X)
+    gather = lambda X: jnp.einsum("klm,lmab->kab", Gamma, X)
+    return gather, lambda X: jnp.einsum("k,klm,kab->lmab", weight, Gamma, X)
 
 
 @lru_cache(maxsize=64)

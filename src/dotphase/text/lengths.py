@@ -1,0 +1,108 @@
+"""How long tokens are: the law of s_l² = x_lᵀΣ_l⁻¹x_l/d, and whether it is wider than that of Gaussian tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from ..results import Result
+from ..scenario import Scales
+
+SCALES = {1: 32, 2: 12, 3: 7}  # how many lengths are told apart, by L: all combinations of them may occur
+SURE = 5.0  # standard errors by which lengths, or what two tokens' lengths share, must show
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Lengths(Result):
+    """What was seen of the tokens' lengths.
+
+    - `law`: of the scales, None where the lengths are those of Gaussian tokens.
+    - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/d), what it would be without scales.
+    - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
+    - `kurtosis`: the mean over directions of E[y⁴]/E[y²]² − 3 for y = x/s.
+    """
+
+    law: Scales | None
+    spread: float
+    spread_of_gaussians: float
+    correlation: float
+    kurtosis: float
+
+    @property
+    def headline(self) -> str:
+        width = f"s² = 1 ± {self.spread:.3f} (Gaussian tokens: ± {self.spread_of_gaussians:.3f})"
+        return f"lengths: {width}, correlation of two tokens' {self.correlation:+.3f}"
+
+    def __str__(self) -> str:
+        return self.headline
+
+
+def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool) -> Lengths:
+    """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the directions, (L, d)."""
+    inverse = np.where(gamma > 0, 1 / np.where(gamma > 0, gamma, 1), 0)
+    squares, fourth, second, d = [], 0.0, 0.0, gamma.shape[1]
+    for block in blocks:
+        y = block**2 * inverse[:, None]
+        squares.append(y.mean(-1))
+        y = y / np.maximum(squares[-1], 1e-300)[:, :, None]
+        fourth, second = fourth + (y**2).sum(1), second + y.sum(1)
+    s2 = np.concatenate(squares, axis=1)
+    s2 = s2 / s2.mean(1, keepdims=True)
+    count = s2.shape[1]
+    with np.errstate(invalid="ignore"):
+        kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2)) * (1 + 2 / d) - 3
+    return Lengths(_law(s2, d, alike), float(s2.std()), float(np.sqrt(2 / d)), _correlation(s2)[0], kurtosis)
+
+
+def _law(s2: np.ndarray, d: int, alike: bool) -> Scales | None:
+    """Scales of measured squares s², (L, n), which are s² χ²_d/d: their spread less that of χ²_d/d."""
+    length, count = s2.shape
+    mean_fourth = (s2**2).mean(1, keepdims=True)
+    true = mean_fourth / (1 + 2 / d) - 1
+    error = (s2**2).std(1, keepdims=True) / np.sqrt(count)
+    if (true < SURE * error).all():
+        return None
+    shrunk = 1 + (s2 - 1) * np.sqrt(np.maximum(true, 0) / np.maximum(mean_fourth - 1, 1e-300))
+    shared, share_error = _correlation(s2)
+    levels = SCALES.get(length, 4)
+    if length == 1 or (alike and abs(shared) < SURE * share_error):
+        return Scales(np.sqrt(_levels(shrunk.ravel(), SCALES[1])[0]))
+    return _together(shrunk, levels, alike)
+
+
+def _together(s2: np.ndarray, levels: int, alike: bool) -> Scales:
+    """The joint law: every token's lengths in `levels` classes, and how often each combination of them occurs."""
+    if alike:
+        means, one = _levels(s2.ravel(), levels)
+        classes, values = one.reshape(s2.shape), [means] * len(s2)
+    else:
+        found = [_levels(row, levels) for row in s2]
+        classes, values = np.stack([one for _, one in found]), [means for means, _ in found]
+    counts = np.zeros((levels,) * len(s2))
+    np.add.at(counts, tuple(classes), 1)
+    if alike:  # as likely read backwards as forwards: what Γ_ll' = Γ_l'l says of the directions
+        counts = counts + counts.transpose()
+    chosen = [index for index in product(range(levels), repeat=len(s2)) if counts[index] > 0]
+    squares = [[values[l][k] for l, k in enumerate(index)] for index in chosen]
+    return Scales(np.sqrt(squares), [counts[index] for index in chosen])
+
+
+def _levels(values: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
+    """Means of `levels` equally frequent classes of the values, and the class of each."""
+    rank = np.empty(len(values), dtype=np.intp)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    classes = rank * levels // len(values)
+    return np.bincount(classes, values, minlength=levels) / np.bincount(classes, minlength=levels), classes
+
+
+def _correlation(s2: np.ndarray) -> tuple[float, float]:
+    """The mean correlation of two tokens' s², and its standard error if there were none."""
+    length, count = s2.shape
+    if length == 1:
+        return 0.0, np.inf
+    pairs = length * (length - 1) / 2
+    matrix = np.atleast_2d(np.corrcoef(s2))
+    return float(matrix[np.triu_indices(length, 1)].mean()), float(1 / np.sqrt(count * pairs))

@@ -1,0 +1,200 @@
+"""Real sentences: one vector per word, and L words per sentence; what training takes as `data`."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import open_array
+
+ROWS = 1 << 16  # rows of a matrix that are looked at at once
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sentences:
+    """n sentences of L tokens in d dimensions, x_l^μ = embeddings[ids[μ, l]].
+
+    **Arguments**
+
+    - `embeddings`: a vector per word, (words, d);  `ids`: the words of every sentence, (n, L).
+    - `words`: what the words are called, if that is known.
+    - `provenance`: where they come from and what was done to them, in words and numbers.
+
+    **Example**: `train(scenario, data=read_text(dimension=200, length=2))`.
+    """
+
+    embeddings: np.ndarray
+    ids: np.ndarray
+    words: tuple[str, ...] = ()
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.embeddings.ndim != 2 or not self.embeddings.size:
+            raise ValueError(f"embeddings: expected a matrix (words, d), got shape {self.embeddings.shape}")
+        if self.ids.ndim != 2 or not self.ids.size or self.ids.dtype.kind not in "iu":
+            raise ValueError(f"ids: expected whole numbers (sentences, L), got {self.ids.dtype} {self.ids.shape}")
+        low, high = int(self.ids.min()), int(self.ids.max())
+        if low < 0 or high >= len(self.embeddings):
+            wrong = low if low < 0 else high
+            raise ValueError(f"ids: token {wrong} is out of range, the matrix has rows 0 to {len(self.embeddings) - 1}")
+
+    @property
+    def count(self) -> int:
+        """n, the number of sentences."""
+        return len(self.ids)
+
+    @property
+    def length(self) -> int:
+        """L, the number of tokens of each."""
+        return self.ids.shape[1]
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return self.embeddings.shape[1]
+
+    @property
+    def frequency(self) -> np.ndarray:
+        """The share of each word among all tokens, (words,)."""
+        return np.bincount(self.ids.ravel(), minlength=len(self.embeddings)) / self.ids.size
+
+    def tokens(self, rows: np.ndarray | slice) -> np.ndarray:
+        """x of some sentences, (L, n, d)."""
+        return self.embeddings[self.ids[rows].T]
+
+    # ------------------------------------------------------------------------------------ what can be done to them
+
+    def centred(self) -> Sentences:
+        """With the mean token taken off every vector."""
+        return self._with("centred", self.embeddings - self.frequency @ self.embeddings)
+
+    def whitened(self) -> Sentences:
+        """With the covariance of the tokens (all places together) made σ²I, at the σ they have."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        kept = values > 1e-10 * values[-1]
+        if not kept.all():
+            raise ValueError(f"whiten: the tokens span {kept.sum()} of {self.dimension} directions; lower --dimension")
+        return self._with("whitened", self.embeddings @ (vectors / np.sqrt(values)) * self.deviation)
+
+    def scaled_to(self, deviation: float) -> Sentences:
+        """With the root mean square entry of a token made `deviation`, σ."""
+        return self._with(f"scaled to σ = {deviation:g}", self.embeddings * (deviation / self.deviation))
+
+    def shuffled(self, seed: int = 0) -> Sentences:
+        """With all tokens dealt out anew over the sentences: which words occur is kept, which stand together is not."""
+        dealt = np.random.default_rng(seed).permutation(self.ids.ravel()).reshape(self.ids.shape)
+        return self._with("shuffled", ids=dealt)
+
+    def without_repeats(self) -> Sentences:
+        """Without the sentences in which a word occurs twice, and each sentence once."""
+        ordered = np.sort(self.ids, axis=1)
+        unlike = (np.diff(ordered, axis=1) > 0).all(1)
+        return self._with("without repeats", ids=np.unique(self.ids[unlike], axis=0))
+
+    def equal_lengths(self) -> Sentences:
+        """With every vector scaled to one length, that of the root mean square token."""
+        norm = np.linalg.norm(self.embeddings, axis=1, keepdims=True)
+        wanted = self.deviation * np.sqrt(self.dimension)
+        return self._with("equal lengths", self.embeddings * (wanted / np.maximum(norm, 1e-300)))
+
+    def gaussian_words(self, seed: int = 0) -> Sentences:
+        """With a Gaussian vector of the same covariance for every word, scaled to the word's own length: who stands
+        where and how long a word is are kept, the shape of the cloud is not."""
+        values, vectors = np.linalg.eigh(self.covariance)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        drawn = np.random.default_rng(seed).standard_normal(self.embeddings.shape) @ root.T
+        norms = [np.linalg.norm(rows, axis=1, keepdims=True) for rows in (self.embeddings, drawn)]
+        return self._with("Gaussian words", drawn * (norms[0] / norms[1]))
+
+    def rotated(self, basis: np.ndarray) -> Sentences:
+        """In other coordinates: x ↦ x · basis, the new directions in the columns of `basis`, (d, d)."""
+        return self._with("", self.embeddings @ basis)
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """E[x xᵀ] over all tokens, (d, d); the mean is not taken off."""
+        return _second_moment(self.embeddings, self.frequency)
+
+    @property
+    def deviation(self) -> float:
+        """σ: the root mean square entry of a token."""
+        square = sum(
+            float(self.frequency[k : k + ROWS] @ (np.asarray(self.embeddings[k : k + ROWS], float) ** 2).sum(1))
+            for k in range(0, len(self.embeddings), ROWS)
+        )
+        return float(np.sqrt(square / self.dimension))
+
+    def _with(self, what: str, embeddings: np.ndarray | None = None, ids: np.ndarray | None = None) -> Sentences:
+        done = [*self.provenance.get("done", []), what] if what else self.provenance.get("done", [])
+        new_ids = self.ids if ids is None else ids
+        new = self.embeddings if embeddings is None else embeddings
+        return replace(self, embeddings=new, ids=new_ids, provenance=self.provenance | {"done": done})
+
+    # ------------------------------------------------------------------------------------------------- shown, kept
+
+    def __repr__(self) -> str:
+        size = f"{self.count} sentences of {self.length} tokens in {self.dimension} dimensions"
+        lines = [f"{size}, {len(self.embeddings)} words, σ = {self.deviation:.4g}"]
+        lines += [f"  {name:<11}{value}" for name, value in self.provenance.items()]
+        if self.words:
+            shown = [" ".join(self.words[k] for k in row) for row in self.ids[:6]]
+            lines.append(f"  {'begin with':<11}{' | '.join(shown)}")
+        return "\n".join(line if len(line) < 130 else line[:129] + "…" for line in lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What they are in numbers, ready for JSON."""
+        sizes = {"sentences": self.count, "length": self.length, "dimension": self.dimension}
+        return {**sizes, "words": len(self.embeddings), "sigma": self.deviation, "provenance": self.provenance}
+
+    def save(self, path: str | Path) -> None:
+        """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it appears whole or not at all."""
+        path = Path(path)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}.npz")
+        try:
+            np.savez(
+                unfinished,
+                embeddings=self.embeddings,
+                ids=self.ids,
+                words=np.array(self.words, dtype=str),
+                provenance=np.array(json.dumps(self.provenance)),
+            )
+            os.replace(unfinished, path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def load_sentences(path: str | Path) -> Sentences:
+    """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not read."""
+    try:
+        embeddings, ids, words, told = (open_array(path, name) for name in ("embeddings", "ids", "words", "provenance"))
+        found = Sentences(embeddings, np.asarray(ids), tuple(words.tolist()), json.loads(str(told)))
+    except (ValueError, zipfile.BadZipFile) as error:
+        if str(error).startswith(("ids:", "embeddings:")):
+            raise ValueError(f"{path}: {error}") from None
+        raise ValueError(f"{path}: not a file that `dotphase text` wrote") from None
+    check_finite(found.embeddings, str(path))
+    return found
+
+
+def check_finite(matrix: np.ndarray, name: str, rows: Callable[[int], int] = lambda row: row) -> None:
+    """Refuse a matrix with an entry that is no number, some rows at a time."""
+    for first in range(0, len(matrix), ROWS):
+        wrong = ~np.isfinite(matrix[first : first + ROWS]).all(1)
+        if wrong.any():
+            raise ValueError(f"{name}: row {rows(first + int(wrong.argmax()))} holds an entry that is not a number")
+
+
+def _second_moment(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Σ_a w_a x_a x_aᵀ, (d, d), some rows at a time."""
+    total = np.zeros((matrix.shape[1], matrix.shape[1]))
+    for first in range(0, len(matrix), ROWS):
+        block = np.asarray(matrix[first : first + ROWS], dtype=np.float64)
+        total += (block.T * weights[first : first + ROWS]) @ block
+    return total
