@@ -26,8 +26,11 @@ from .scenario import Attention as Attention
 from .scenario import Positions as Positions
 from .scenario import Scenario as Scenario
 from .scenario import Tokens as Tokens
+from .scenario import causal_attention as causal_attention
 from .scenario import constant_attention as constant_attention
+from .scenario import heads_attention as heads_attention
 from .scenario import isotropic as isotropic
+from .scenario import kernel_attention as kernel_attention
 from .scenario import linear_attention as linear_attention
 from .scenario import mixture as mixture
 from .scenario import no_positions as no_positions
@@ -35,9 +38,14 @@ from .scenario import opposite_positions as opposite_positions
 from .scenario import paper as paper
 from .scenario import positions_from_gram as positions_from_gram
 from .scenario import read_scenario as read_scenario
+from .scenario import relative_attention as relative_attention
+from .scenario import relu_attention as relu_attention
 from .scenario import scenario_from_toml as scenario_from_toml
 from .scenario import scenario_to_toml as scenario_to_toml
+from .scenario import sigmoid_attention as sigmoid_attention
+from .scenario import sink_attention as sink_attention
 from .scenario import softmax_attention as softmax_attention
+from .scenario import tempered_attention as tempered_attention
 from .scenario import write_scenario as write_scenario
 from .sweeps import Study as Study
 from .sweeps import open_sweep as open_sweep

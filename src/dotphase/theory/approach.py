@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import jax
 import numpy as np
@@ -82,8 +83,8 @@ def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, T
 def _attempted(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
     trail, spent = _by_scout(task, evaluator, overlaps)
     for factor, delta in ATTEMPTS if trail is None else ():
-        begin = overlaps._replace(V=factor * overlaps.V)
-        trail = _where_defined(evaluator, begin, lambda x: fixed_point(evaluator, x, task.tolerance, task.most, delta=delta))  # noqa: B023
+        walk = partial(fixed_point, evaluator, tolerance=task.tolerance, most=task.most, delta=delta)
+        trail = _where_defined(evaluator, overlaps._replace(V=factor * overlaps.V), walk)
         spent += trail.evaluations
         if trail.converged:
             break
@@ -114,7 +115,8 @@ def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Tra
     if not evaluator.has_parts:
         return None, 0
     scout = evaluator.part()
-    way = _where_defined(scout, overlaps, lambda x: fixed_point(scout, x, IN_SIGHT, task.most // 3, delta=5.0))
+    walk = partial(fixed_point, scout, tolerance=IN_SIGHT, most=task.most // 3, delta=5.0)
+    way = _where_defined(scout, overlaps, walk)
     if not way.converged:
         return None, way.evaluations
     there = way.point.x + step(scout, way.point, np.inf)
@@ -130,7 +132,9 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
     ridge, spent = task.scenario.ridge, 0
     at = lambda excess: evaluator.with_values(task.scenario.vary(ridge=ridge + max(ridge, LEAST_RIDGE) * excess))
     for excess in LARGER:
-        trail = _where_defined(evaluator, overlaps, lambda x: fixed_point(at(excess), x, task.tolerance, task.most))  # noqa: B023
+        easier = at(excess)
+        walk = partial(fixed_point, easier, tolerance=task.tolerance, most=task.most)
+        trail = _where_defined(easier, overlaps, walk)
         spent += trail.evaluations
         if trail.converged:
             break

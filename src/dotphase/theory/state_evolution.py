@@ -200,7 +200,9 @@ def compiled_input(structure: Structure):
         pooled, move = jax.linearize(lambda point, moments: image(values, point, moments), x, rows[0])
         still, others = jnp.zeros((len(rows) - 1, len(x))), rows[1:] - rows[0]
         moved = jax.vmap(move)(jnp.concatenate([still, directions]), jnp.concatenate([others, slopes]))
-        apart, pushed = (Image(*(part[cut] for part in moved)) for cut in (slice(len(others)), slice(len(others), None)))
+        apart, pushed = (
+            Image(*(part[cut] for part in moved)) for cut in (slice(len(others)), slice(len(others), None))
+        )
         rho, rank = teacher_overlap(values), structure.student.rank
         here, there = from_coordinates(x, rho, rank), from_coordinates(pooled.coordinates, rho, rank)
         return pooled, apart, pushed, distance(here, there, rho)
