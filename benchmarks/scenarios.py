@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-
 STARTS = ("semantic", "positional")  # in turn
 TRAINED = 20  # every so many-th is trained too
 SIZES = (200, 400)

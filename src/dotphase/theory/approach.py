@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-import jax
 import numpy as np
 
+from ..compilation import compiled
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum
 from ..overlaps import Overlaps, from_coordinates, to_coordinates
@@ -25,7 +25,7 @@ WIDER = (0.0, 0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, i
 LARGER = (3.0, 10.0, 30.0, 100.0)  # excess of a ridge to come down from, in units of the ridge asked for
 LEAST_RIDGE = 1e-3  # or of this, if that is smaller
 LAST = 0.1  # excess from which the ridge asked for is tried
-SHORTEST = 0.9  # of the excess is kept in the shortest step down
+DOWN, SHORTEST = 0.3, 0.9  # of the excess are kept in the first step down that is tried, and in the shortest
 ATTEMPTS = ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0))  # times the start's V, and the first δ
 
 
@@ -138,13 +138,13 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
         spent += trail.evaluations
         if trail.converged:
             break
-    kept = 0.3  # of the excess, in one step down
+    kept = DOWN
     while trail.converged and excess > 0:
-        lower = kept * excess if excess > LAST else 0.0
+        lower = 0.0 if excess <= LAST and kept == DOWN else kept * excess
         there = fixed_point(at(lower), trail.point.x, task.tolerance, task.most // 3, near=True)
         spent += there.evaluations
         if there.converged:
-            trail, excess, kept = there, lower, 0.3
+            trail, excess, kept = there, lower, DOWN
         elif kept > SHORTEST:
             return there._replace(evaluations=spent)
         else:
@@ -152,8 +152,8 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
     return trail._replace(evaluations=spent)
 
 
-coordinates_of = jax.jit(to_coordinates)
-_overlaps = jax.jit(from_coordinates, static_argnums=2)
+coordinates_of = compiled(to_coordinates, small=True)
+_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
 
 
 def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:

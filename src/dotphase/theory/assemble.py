@@ -7,6 +7,7 @@ from functools import lru_cache
 import jax
 import numpy as np
 
+from ..compilation import compiled
 from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..overlaps import Overlaps, from_coordinates
@@ -107,7 +108,7 @@ def _conjugates_at(evaluator: Evaluator, point: Point) -> Overlaps:
 
 @lru_cache(maxsize=64)
 def _conjugates(structure: Structure):
-    return jax.jit(lambda values, x, moments: conjugates(structure, values, x, moments))
+    return compiled(lambda values, x, moments: conjugates(structure, values, x, moments), small=True)
 
 
 def _push(x, rho, directions, r_s):
@@ -116,4 +117,4 @@ def _push(x, rho, directions, r_s):
     return jax.vmap(push)(directions)
 
 
-_pushed = jax.jit(_push, static_argnums=3)
+_pushed = compiled(_push, small=True, static_argnums=3)

@@ -128,7 +128,7 @@ def compiled_first(structure: Structure, rivals: int, signals: bool):
         _, u, problem = fields(structure, values, x, block)
         return without_rivals(signal(structure, values, x, u)[0] if signals else problem.centre, rivals)
 
-    return jax.jit(run)
+    return compiled(run, small=True)
 
 
 def without_rivals(z, rivals: int) -> BlockMinima:
@@ -207,4 +207,4 @@ def compiled_input(structure: Structure):
         here, there = from_coordinates(x, rho, rank), from_coordinates(pooled.coordinates, rho, rank)
         return pooled, apart, pushed, distance(here, there, rho)
 
-    return compiled(run)
+    return compiled(run, small=True)
