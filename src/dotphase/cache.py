@@ -24,7 +24,7 @@ def keep_compilations(environ: MutableMapping[str, str] = os.environ) -> None:
 
 
 def keep_compilations_here() -> None:
-    """The same for this process, in which JAX is imported already: where no cache was chosen, and one can be written."""
+    """The same for this process, in which JAX is imported: where no cache was chosen, and one can be written."""
     import jax
     from jax.experimental.compilation_cache import compilation_cache
 

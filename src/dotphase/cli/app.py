@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, dynamics, explore, finite, phases, reproduce, sweeps, theory
+from . import attentions, counting, dynamics, explore, finite, phases, reproduce, sweeps, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -34,6 +34,7 @@ for _command in (theory.solve, theory.baseline, theory.branches, finite.train, f
     app.command()(_command)
 for _command in (dynamics.dynamics, dynamics.bayes):
     app.command()(_command)
+app.command()(attentions.attentions)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
 app.command()(reproduce.reproduce)

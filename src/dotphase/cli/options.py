@@ -39,6 +39,7 @@ SCENARIO = (
     _option("sigma", float, "σ, the tokens' deviation. [default: 0.5]"),
     _option("lambda", float, "λ, the ridge. [default: 0.01]"),
     _option("positional", str, "A: standard, alternative, or rows like 0.6,0.4;0.4,0.6."),
+    _option("student", str, "An attention of `dotphase attentions`, like kernel or kernel:width=0.8."),
     _option("scenario", Path, "A scenario file; the options above vary it."),
 )
 
@@ -69,8 +70,19 @@ def _scenario(given: dict[str, Any]) -> Scenario:
     file = given.pop("scenario")
     if given["positional"] is not None:
         given["positional"] = _matrix(given["positional"])
+    if given["student"] is not None:
+        given["student"] = _student(given["student"])
     base = paper() if file is None else read_scenario(file)
     return base.vary(**{name: value for name, value in given.items() if value is not None})
+
+
+def _student(text: str) -> Any:
+    from dotphase.scenario.tables import attention_from_text
+
+    try:
+        return attention_from_text(text)
+    except ValueError as error:
+        raise ValueError(f"--student: {error}") from None
 
 
 def _matrix(text: str) -> Any:

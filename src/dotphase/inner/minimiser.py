@@ -30,7 +30,7 @@ class Minimum(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where each sample is, and where it tries to go: `trial`, by a step of `length`, wise where `pivot` is positive."""
+    """Where each sample is, and where it tries to go: `trial`, by a step of `length`, allowed where `pivot` > 0."""
 
     at: Minimum
     damping: jax.Array

@@ -152,9 +152,9 @@ def matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def _compiled(form: Form) -> Callable[..., Any]:
-    import jax
+    from ..compilation import compiled
 
-    return jax.jit(lambda fields, parameters: lifted(form)(fields, **parameters))
+    return compiled(lambda fields, parameters: lifted(form)(fields, **parameters), small=True)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from .frozen import finite_number, freeze, thaw, whole_number
 
 @dataclass(frozen=True)
 class Entry:
-    """One attention of the catalogue: its `kind`, `formula`, what its `numbers` mean, and the function that builds it."""
+    """One attention: its `kind`, `formula`, what its `numbers` mean, and `build`, its constructor."""
 
     kind: str
     formula: str
@@ -175,7 +175,7 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     )
 
 
-# ----------------------------------------------------------------------------------------- the functions, (L, r, N) → (L, L, N)
+# ------------------------------------------------------------------------------- the functions, (L, r, N) → (L, L, N)
 
 
 @dataclass(frozen=True)
@@ -260,6 +260,8 @@ def _relu(scores):
 
 def _relative(scores, bias):
     length = len(scores)
+    if len(bias) != 2 * length - 1:
+        raise ValueError(f"bias: expected {2 * length - 1} numbers for {length} tokens, got {len(bias)}")
     apart = np.arange(length)[None] - np.arange(length)[:, None]
     return _softmax(scores + bias[apart + length - 1][..., None])
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-import jax
 import numpy as np
 
+from ..compilation import compiled
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum
 from ..overlaps import Overlaps, from_coordinates, to_coordinates
@@ -24,7 +25,7 @@ WIDER = (0.0, 0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, i
 LARGER = (3.0, 10.0, 30.0, 100.0)  # excess of a ridge to come down from, in units of the ridge asked for
 LEAST_RIDGE = 1e-3  # or of this, if that is smaller
 LAST = 0.1  # excess from which the ridge asked for is tried
-SHORTEST = 0.9  # of the excess is kept in the shortest step down
+DOWN, SHORTEST = 0.3, 0.9  # of the excess are kept in the first step down that is tried, and in the shortest
 ATTEMPTS = ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0))  # times the start's V, and the first δ
 
 
@@ -82,8 +83,8 @@ def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, T
 def _attempted(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
     trail, spent = _by_scout(task, evaluator, overlaps)
     for factor, delta in ATTEMPTS if trail is None else ():
-        begin = overlaps._replace(V=factor * overlaps.V)
-        trail = _where_defined(evaluator, begin, lambda x: fixed_point(evaluator, x, task.tolerance, task.most, delta=delta))  # noqa: B023
+        walk = partial(fixed_point, evaluator, tolerance=task.tolerance, most=task.most, delta=delta)
+        trail = _where_defined(evaluator, overlaps._replace(V=factor * overlaps.V), walk)
         spent += trail.evaluations
         if trail.converged:
             break
@@ -114,7 +115,8 @@ def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Tra
     if not evaluator.has_parts:
         return None, 0
     scout = evaluator.part()
-    way = _where_defined(scout, overlaps, lambda x: fixed_point(scout, x, IN_SIGHT, task.most // 3, delta=5.0))
+    walk = partial(fixed_point, scout, tolerance=IN_SIGHT, most=task.most // 3, delta=5.0)
+    way = _where_defined(scout, overlaps, walk)
     if not way.converged:
         return None, way.evaluations
     there = way.point.x + step(scout, way.point, np.inf)
@@ -130,17 +132,19 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
     ridge, spent = task.scenario.ridge, 0
     at = lambda excess: evaluator.with_values(task.scenario.vary(ridge=ridge + max(ridge, LEAST_RIDGE) * excess))
     for excess in LARGER:
-        trail = _where_defined(evaluator, overlaps, lambda x: fixed_point(at(excess), x, task.tolerance, task.most))  # noqa: B023
+        easier = at(excess)
+        walk = partial(fixed_point, easier, tolerance=task.tolerance, most=task.most)
+        trail = _where_defined(easier, overlaps, walk)
         spent += trail.evaluations
         if trail.converged:
             break
-    kept = 0.3  # of the excess, in one step down
+    kept = DOWN
     while trail.converged and excess > 0:
-        lower = kept * excess if excess > LAST else 0.0
+        lower = 0.0 if excess <= LAST and kept == DOWN else kept * excess
         there = fixed_point(at(lower), trail.point.x, task.tolerance, task.most // 3, near=True)
         spent += there.evaluations
         if there.converged:
-            trail, excess, kept = there, lower, 0.3
+            trail, excess, kept = there, lower, DOWN
         elif kept > SHORTEST:
             return there._replace(evaluations=spent)
         else:
@@ -148,8 +152,8 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
     return trail._replace(evaluations=spent)
 
 
-coordinates_of = jax.jit(to_coordinates)
-_overlaps = jax.jit(from_coordinates, static_argnums=2)
+coordinates_of = compiled(to_coordinates, small=True)
+_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
 
 
 def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..compilation import on_device
+from ..compilation import compiled, on_device
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum, Lowest, Reached
 from ..overlaps import distance, from_coordinates
@@ -259,6 +259,6 @@ def _fetched(result: Any) -> Any:
     return type(result)(result.minima, *map(np.asarray, result[1:]))
 
 
-@partial(jax.jit, static_argnums=3)
+@partial(compiled, small=True, static_argnums=3)
 def _distance(x, y, rho, r_s: int):
     return distance(from_coordinates(x, rho, r_s), from_coordinates(y, rho, r_s), rho)

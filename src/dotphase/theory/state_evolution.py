@@ -153,7 +153,7 @@ def compiled_first(structure: Structure, rivals: int, signals: bool):
         at = fields(structure, values, x, block)
         return without_rivals(signal(structure, values, x, at)[0] if signals else at.problem.centre, rivals)
 
-    return jax.jit(run)
+    return compiled(run, small=True)
 
 
 def without_rivals(z, rivals: int) -> BlockMinima:
@@ -236,9 +236,11 @@ def compiled_input(structure: Structure):
         pooled, move = jax.linearize(lambda point, moments: image(values, point, moments), x, rows[0])
         still, others = jnp.zeros((len(rows) - 1, len(x))), rows[1:] - rows[0]
         moved = jax.vmap(move)(jnp.concatenate([still, directions]), jnp.concatenate([others, slopes]))
-        apart, pushed = (Image(*(part[cut] for part in moved)) for cut in (slice(len(others)), slice(len(others), None)))
+        apart, pushed = (
+            Image(*(part[cut] for part in moved)) for cut in (slice(len(others)), slice(len(others), None))
+        )
         rho, rank = teacher_overlap(values), structure.student.rank
         here, there = from_coordinates(x, rho, rank), from_coordinates(pooled.coordinates, rho, rank)
         return pooled, apart, pushed, distance(here, there, rho)
 
-    return compiled(run)
+    return compiled(run, small=True)
