@@ -156,7 +156,7 @@ def test_a_scale_left_out_of_any_average_is_noticed(average, wrong):
     assert not found.ok or (np.abs(observed - exact) > 1e-3 * np.array(exact)).any()
 
 
-BIASED = {"alpha": 1.5, "ridge": 0.3, "bias": 0.5, "positions": (1.0, -0.4, 0.2)}
+BIASED = {"alpha": 1.5, "ridge": 0.3, "bias": 1.0, "positions": (1.0, -0.4, 0.2)}
 
 
 def _envelope(tokens):

@@ -63,7 +63,8 @@ def nodes_with_scales(
     along with the rest. A tensor rule, made for smooth functions, is repeated for every combination of scales.
     """
     if scales is None:
-        return (*rule.nodes(dimension, images=images), None)
+        points, weights = rule.nodes(dimension, images=images)
+        return points, weights, None
     if isinstance(rule, Sobol):
         from scipy.special import ndtr
 

@@ -28,7 +28,7 @@ from ..overlaps.symmetric import coordinate_action, moment_average, response_act
 from ..precision import in_double
 from ..scenario.scenario import Structure
 from ..threads import in_parallel
-from .averages import Block, BlockMinima, of_fields
+from .averages import Block, BlockMinima
 from .breaking import Jumps, compiled_jumps, joined
 from .evaluator import Evaluator
 from .gauge import tangents
@@ -151,7 +151,7 @@ def compiled_squares(structure: Structure):
         count = block.xi.shape[-1]
         _, _, H = loss_derivatives(structure.student, problem, z[..., :count])
         if block.scale is not None:  # the force ĝ = s g, with fields that carry s
-            s = of_fields(block.scale, block.xi).reshape(size, count)
+            s = jnp.repeat(block.scale, size // structure.length, axis=0)
             H = s[:, None] * H * s
         precision = jnp.zeros((groups, inside, groups, inside))
         for l in range(groups):
