@@ -54,6 +54,7 @@ from .text import read_embeddings as read_embeddings
 from .text import read_text as read_text
 from .text import scenario_of as scenario_of
 from .text import tokens_from_samples as tokens_from_samples
+from .text import universality as universality
 from .theory import Baseline as Baseline
 from .theory import Overlaps as Overlaps
 from .theory import Solution as Solution
