@@ -54,6 +54,15 @@ from .sweeps import Study as Study
 from .sweeps import open_sweep as open_sweep
 from .sweeps import read_study as read_study
 from .sweeps import run_sweep as run_sweep
+from .text import MeasuredTokens as MeasuredTokens
+from .text import Sentences as Sentences
+from .text import load_sentences as load_sentences
+from .text import phase_of as phase_of
+from .text import read_embeddings as read_embeddings
+from .text import read_text as read_text
+from .text import scenario_of as scenario_of
+from .text import tokens_from_samples as tokens_from_samples
+from .text import universality as universality
 from .theory import Baseline as Baseline
 from .theory import Overlaps as Overlaps
 from .theory import Solution as Solution

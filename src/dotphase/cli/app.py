@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import attentions, counting, dynamics, explore, finite, phases, reproduce, sweeps, theory
+from . import attentions, counting, dynamics, explore, finite, phases, reproduce, sweeps, text, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -37,6 +37,8 @@ for _command in (dynamics.dynamics, dynamics.bayes):
 app.command()(attentions.attentions)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
+app.command()(text.text)
+app.command("phase-of")(text.phase_of)
 app.command()(reproduce.reproduce)
 app.command()(explore.explore)
 app.add_typer(counting.app, name="counting")

@@ -11,6 +11,7 @@ import numpy as np
 from ..estimate import Estimate
 from ..finite import Runs, gamp, train
 from ..finite.checks import instances
+from ..finite.source import Data
 from ..progress import Progress, reporting
 from ..results import Result, brief, numbers, text_table
 from ..scenario import Scenario
@@ -129,25 +130,27 @@ class Comparison(Result):
 
 def compare(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     seeds: int | Iterable[int] = 8,
     starts: Sequence[str] = STARTS,
     *,
     minimum: str = "reached",
+    data: Data | None = None,
     progress: Progress = False,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of theory and
     message passing, as in `solve`: the reached one unless told otherwise, since that is what training follows
-    (docs/minima.md), with the lowest beside it; `progress`, True for a bar or a function `progress(done, total)`.
+    (docs/minima.md), with the lowest beside it; `data`, sentences for the two experiments, as in `train`; `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
         raise ValueError(f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}")
-    seeds = [instance.seed for instance in instances(scenario, d, seeds)]
+    realised = instances(scenario, d, seeds, data=data)
+    seeds, d = [instance.seed for instance in realised], realised[0].dimension
     theory: dict[str, Solution] = {}
     lowest: dict[str, Solution] = {}
     passed: dict[str, Runs] = {}
@@ -160,11 +163,10 @@ def compare(
                 lowest[start] = solve(scenario, start, minimum="lowest")
             report(done := done + 1)
             advance = lambda k, _, before=done: report(before + k)
-            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, progress=advance)
+            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, data=data, progress=advance)
             done += len(seeds)
-            trained[start] = train(
-                scenario, d, start, "lbfgs", seeds, progress=lambda k, _, before=done: report(before + k)
-            )
+            advance = lambda k, _, before=done: report(before + k)
+            trained[start] = train(scenario, d, start, "lbfgs", seeds, data=data, progress=advance)
             done += len(seeds)
     entries = [
         Entry(
