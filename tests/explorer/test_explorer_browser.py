@@ -134,8 +134,6 @@ def test_hysteresis_can_be_walked(visit):
     look(page, "hysteresis")
 
 
-# Passes alone; behind the tests of the API in one process its trainer is said to have died, for a reason not yet found.
-@pytest.mark.slow
 def test_training_streams_and_can_be_stopped(visit):
     page = visit("#d=200&optimiser=lbfgs&seeds=3")
     page.click("#train")

@@ -57,6 +57,21 @@ def test_a_crew_answers_stops_survives_and_refuses():
             assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
             assert crew.processes != before
 
+            # One that dies with nothing heard of its order fails none: another takes it.
+            before = crew.processes
+            os.kill(before[0], signal.SIGKILL)
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert crew.processes != before
+
+            # One that dies while it has nothing to do is replaced before anyone asks.
+            before = crew.processes
+            os.kill(before[0], signal.SIGKILL)
+            for _ in range(600):
+                if crew.processes != before:
+                    break
+                await asyncio.sleep(0.1)
+            assert crew.processes != before
+
             # The queue has an end.
             long = [asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING)) for _ in range(4)]
             done, _ = await asyncio.wait(long, return_when=asyncio.FIRST_COMPLETED)

@@ -1,8 +1,8 @@
 """A crew: a few worker processes behind one bounded queue.
 
 An order names a piece of work (a function of `work.py`) and its arguments; its messages come back as they are made.
-An order that is no longer wanted is dropped from the queue, or told to stop; a worker that does not stop, takes too
-long, or dies, is replaced, and only its own order fails.
+An order that is no longer wanted is dropped from the queue, or told to stop. A worker that does not stop, takes too
+long, or dies, is replaced; only its own order fails, and one of which nothing had been heard yet is tried once more.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ class _Order:
     messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
     unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
     taken: bool = field(compare=False, default=False)
+    heard: bool = field(compare=False, default=False)  # whether a worker has said anything about it
+    lives: int = field(compare=False, default=2)  # workers that may die of it
 
 
 class Worker:
@@ -48,17 +50,20 @@ class Worker:
         self.process.start()
         theirs.close()  # so that the pipe ends when the process does
         self.said: asyncio.Queue = asyncio.Queue()
+        self.died = asyncio.Event()
         self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
-        say = lambda message: self._loop.call_soon_threadsafe(self.said.put_nowait, message)
+        call = self._loop.call_soon_threadsafe
         with contextlib.suppress(RuntimeError):  # the loop has been closed
             try:
                 while True:
-                    say(self.pipe.recv())
+                    call(self.said.put_nowait, self.pipe.recv())
             except (EOFError, OSError):
-                say(("died", None))
+                call(self.said.put_nowait, ("died", None))
+                call(self.died.set)
 
     def tell(self, message: Any) -> None:
         with contextlib.suppress(OSError):  # it has died, which `said` tells
@@ -67,6 +72,7 @@ class Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.join(5)
+        self._listener.join(5)  # before the number of its file can become the next worker's
         self.pipe.close()
 
 
@@ -145,25 +151,38 @@ class Crew:
         while True:
             worker = self._workers[place] = Worker(f"{self.name}-{place}", self.courtesy)
             try:
-                hello = _Order(0, next(self._numbers), self.first, {})
+                hello = _Order(0, next(self._numbers), self.first, {}, lives=1)
                 if not await self._serve(worker, hello):
                     await asyncio.sleep(1)  # it cannot even begin: do not spin
                     continue
                 self.ready.set()
-                while True:
-                    order = await self._queue.get()
-                    if order.unwanted.is_set():
-                        continue
-                    if not worker.process.is_alive():  # it died while it had nothing to do: a new one takes the order
-                        self._queue.put_nowait(order)
-                        break
-                    order.taken = True
-                    self._wanted -= 1
-                    if not await self._serve(worker, order):
-                        break
+                while (order := await self._next(worker)) is not None and await self._serve(worker, order):
+                    pass
             finally:
                 self.replaced += 1
                 await asyncio.to_thread(worker.end)
+
+    async def _next(self, worker: Worker) -> _Order | None:
+        """The next order that somebody wants, or None if the worker dies while it has nothing to do."""
+        died = asyncio.create_task(worker.died.wait())
+        try:
+            while True:
+                upcoming = asyncio.create_task(self._queue.get())
+                try:
+                    await asyncio.wait({upcoming, died}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    upcoming.cancel()
+                if died.done():
+                    if upcoming.done():
+                        self._queue.put_nowait(upcoming.result())
+                    return None
+                order = upcoming.result()
+                if not order.unwanted.is_set():
+                    order.taken = True
+                    self._wanted -= 1
+                    return order
+        finally:
+            died.cancel()
 
     async def _serve(self, worker: Worker, order: _Order) -> bool:
         """Pass one order's messages on until it is done; whether the worker can go on."""
@@ -185,8 +204,9 @@ class Crew:
             if said in done:
                 kind, content = said.result()
                 if kind == "died":
-                    order.messages.put_nowait(("failed", "a worker process died; please try again"))
+                    self._retry(order)
                     return False
+                order.heard = True
                 order.messages.put_nowait((kind, content))
                 if kind in ("done", "failed"):
                     return True
@@ -199,3 +219,13 @@ class Crew:
             if not stopping:
                 order.messages.put_nowait(("failed", f"this took more than {self.seconds:g} s and was ended"))
             return False
+
+    def _retry(self, order: _Order) -> None:
+        """Another worker takes the order of one that died, unless something was heard of it, or it is to blame."""
+        order.lives -= 1
+        if order.heard or not order.lives or order.unwanted.is_set():
+            order.messages.put_nowait(("failed", "a worker process died; please try again"))
+            return
+        order.taken = False
+        self._wanted += 1
+        self._queue.put_nowait(order)
