@@ -41,8 +41,18 @@ export function painter(paint, pause = 0) {
 }
 
 export function draw(id, traces, shape) {
-  return window.Plotly.react(id, traces, shape, { staticPlot: true, responsive: true });
+  const plot = typeof id === "string" ? document.getElementById(id) : id;
+  if (!plot.data) sizes.observe(plot);
+  return window.Plotly.react(plot, traces, shape, { staticPlot: true });
 }
+
+// A plot follows its box, whatever has changed it: the window, a theme, words that need another line.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target, contentRect: { width, height } } of entries) {
+    const { width: drawn, height: tall } = target._fullLayout ?? {};
+    if (drawn && width && height && (Math.abs(drawn - width) > 1 || Math.abs(tall - height) > 1)) window.Plotly.relayout(target, { width: null, height: null, autosize: true });
+  }
+});
 
 // Where on which axes a pointer is: data coordinates, or null outside of all subplots.
 export function dataAt(plot, event) {
