@@ -79,11 +79,13 @@ def points() -> dict[str, tuple[Any, str]]:
 
 
 def table(results: dict) -> None:
+    from dotphase.theory.starts import both_mechanisms
+
     for name, (scenario, start) in points().items():
         row = results.setdefault("table", {}).setdefault(name, {})
         for minimum in ("lowest", "reached"):
             if minimum not in row:
-                row[minimum] = _theory(scenario, _both(scenario) if "both" in name else start, minimum)
+                row[minimum] = _theory(scenario, both_mechanisms(scenario) if "both" in name else start, minimum)
                 _keep(results)
         for d, seeds in SEEDS.items():
             if str(d) not in row.setdefault("training", {}):
@@ -92,16 +94,6 @@ def table(results: dict) -> None:
         row["limit"] = {key: _limit(row["training"], key) for key in OBSERVABLES}
         _keep(results)
         _show(name, row)
-
-
-def _both(scenario):
-    """A student of rank two ends with one mechanism in each column: the theory's start for that."""
-    from dotphase.theory.starts import start
-
-    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
-    q, m = semantic.q.copy(), np.zeros_like(positional.m)
-    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
-    return semantic._replace(q=q, m=m)
 
 
 def _theory(scenario, start, minimum: str) -> dict:

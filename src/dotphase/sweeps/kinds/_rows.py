@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +26,3 @@ def solution_row(solution: Solution) -> dict[str, Any]:
         largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
         row |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
     return row | with_errors(test_error=solution.test_error, train_loss=solution.train_loss)
-
-
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows of the same entries as columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
