@@ -130,7 +130,9 @@ def _paper(given: dict[str, Any]) -> Scenario:
     try:
         with np.errstate(over="raise"):
             return validated(PaperTable, given).build()
-    except (ValueError, ArithmeticError) as error:
+    except ArithmeticError as error:
+        raise ValueError(f"scenario.paper: {error}, with {given}") from None
+    except ValueError as error:
         raise ValueError(f"scenario.paper: {error}") from None
 
 

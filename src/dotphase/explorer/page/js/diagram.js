@@ -19,8 +19,10 @@ const bar = document.getElementById("diagram-progress");
 let shipped = null, shown = null, later = 0;
 export const paint = painter(paintNow);
 
+const file = fetch("/data/diagram.json"); // on its way before anyone asks
+
 export async function start() {
-  shipped = shown = await (await fetch("/data/diagram.json")).json();
+  shipped = shown = await (await file).json();
   refresh();
   onChange((changed) => {
     if (touches(changed, ["sigma", "lambda", "A", "student", "minimum"])) refresh();
