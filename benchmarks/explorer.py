@@ -51,10 +51,11 @@ def server():
         process.wait(20)
 
 
-def until_ready(address: str) -> None:
+def until_warm(address: str) -> None:
+    """Until every worker process has loaded."""
     import httpx
 
-    while not httpx.get(f"{address}/api/about").json()["ready"]:
+    while not httpx.get(f"{address}/api/about").json()["warm"]:
         time.sleep(0.05)
 
 
@@ -99,7 +100,7 @@ def _wait(page, expression: str) -> None:
 
 def weight() -> dict:
     with server() as (address, _):
-        until_ready(address)
+        until_warm(address)
         ready = []
         for _ in range(5):
             with browser_page(address) as page:
@@ -115,7 +116,7 @@ def drags(count: int = 100) -> dict:
     """Each drag goes to another ω, so that all of the branch is new."""
     rng = random.Random(0)
     with server() as (address, process):
-        until_ready(address)
+        until_warm(address)
         with browser_page(address) as page:
             page.wait_for_timeout(5000)
             spent = {"server": _seconds(process.pid), "page": _seconds(os.getpid()) - _seconds(process.pid)}
@@ -140,7 +141,7 @@ def drags(count: int = 100) -> dict:
 
 def load(clients: int = 50, seconds: float = 60.0) -> dict:
     with server() as (address, process):
-        until_ready(address)
+        until_warm(address)
         memory = [_memory(process.pid)]
         waits, statuses = asyncio.run(_drag_together(address, clients, seconds, process.pid, memory))
         medians = [statistics.median(own) for own in waits if own]
@@ -197,7 +198,7 @@ async def _first_point(client, task) -> str:
 def fuzz(count: int = 10_000) -> dict:
     """Random bodies, paths, headers and methods, sixteen at a time; a request has twenty seconds."""
     with server() as (address, _):
-        until_ready(address)
+        until_warm(address)
         answered = asyncio.run(_fuzz(address, count))
         import httpx
 
@@ -308,7 +309,7 @@ def axe() -> dict:
     script = Path(os.environ["AXE"]) / "node_modules" / "axe-core" / "axe.min.js"
     found: dict[str, int] = {}
     with server() as (address, _), sync_playwright() as driver:
-        until_ready(address)
+        until_warm(address)
         chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         for name, (fragment, options) in STATES.items():
             page = chromium.new_context(bypass_csp=True, **options).new_page()

@@ -39,24 +39,27 @@ class _Order:
 
 
 class Worker:
-    """One process, the pipe to it, and what it has said so far."""
+    """One process, which begins with the work `first`; the pipe to it, and what it has said since `listen`."""
 
-    def __init__(self, name: str, courtesy: int) -> None:
+    def __init__(self, name: str, first: str, courtesy: int = 0) -> None:
         from .work import serve
 
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, courtesy), name=name, daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, first, courtesy), name=name, daemon=True)
         self.process.start()
         theirs.close()  # so that the pipe ends when the process does
         self.said: asyncio.Queue = asyncio.Queue()
         self.died = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener: threading.Thread | None = None
+
+    def listen(self) -> None:
+        """Pass on what it says, from now on, to the running event loop."""
+        self._listener = threading.Thread(target=self._listen, args=(asyncio.get_running_loop(),), daemon=True)
         self._listener.start()
 
-    def _listen(self) -> None:
-        call = self._loop.call_soon_threadsafe
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        call = loop.call_soon_threadsafe
         with contextlib.suppress(RuntimeError):  # the loop has been closed
             try:
                 while True:
@@ -72,7 +75,8 @@ class Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.join(5)
-        self._listener.join(5)  # before the number of its file can become the next worker's
+        if self._listener is not None:
+            self._listener.join(5)  # before the number of its file can become the next worker's
         self.pipe.close()
 
 
@@ -91,14 +95,21 @@ class Crew:
         self.name, self.size, self.waiting, self.seconds = name, size, waiting, seconds
         self.patience, self.first, self.courtesy = patience, first, courtesy
         self.ready = asyncio.Event()
-        self.replaced = 0
+        self.loaded = 0  # workers that can take orders
         self._queue: asyncio.PriorityQueue[_Order] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._wanted = 0
         self._workers: list[Worker | None] = [None] * size
         self._tasks: list[asyncio.Task] = []
 
-    def start(self) -> None:
+    @property
+    def warm(self) -> bool:
+        """Whether every worker has loaded."""
+        return self.loaded == self.size
+
+    def start(self, early: Worker | None = None) -> None:
+        """Have all workers; the first of them may have been started `early`."""
+        self._workers[0] = early
         self._tasks = [asyncio.create_task(self._keep(place)) for place in range(self.size)]
 
     async def stop(self) -> None:
@@ -148,19 +159,28 @@ class Crew:
         """Have a worker in this place for ever, and hand it one order after another."""
         if place:  # the first loads alone, so that the first answer comes soonest
             await self.ready.wait()
+        worker = self._workers[place]
         while True:
-            worker = self._workers[place] = Worker(f"{self.name}-{place}", self.courtesy)
+            worker = self._workers[place] = worker or Worker(f"{self.name}-{place}", self.first, self.courtesy)
+            worker.listen()
             try:
-                hello = _Order(0, next(self._numbers), self.first, {}, lives=1)
-                if not await self._serve(worker, hello):
+                if await self._serve(worker, _Order(0, next(self._numbers), self.first, {}, lives=1), told=True):
+                    await self._employ(worker)
+                else:
                     await asyncio.sleep(1)  # it cannot even begin: do not spin
-                    continue
-                self.ready.set()
-                while (order := await self._next(worker)) is not None and await self._serve(worker, order):
-                    pass
             finally:
-                self.replaced += 1
                 await asyncio.to_thread(worker.end)
+            worker = None
+
+    async def _employ(self, worker: Worker) -> None:
+        """One order after another, until the worker cannot go on."""
+        self.ready.set()
+        self.loaded += 1
+        try:
+            while (order := await self._next(worker)) is not None and await self._serve(worker, order):
+                pass
+        finally:
+            self.loaded -= 1
 
     async def _next(self, worker: Worker) -> _Order | None:
         """The next order that somebody wants, or None if the worker dies while it has nothing to do."""
@@ -184,9 +204,10 @@ class Crew:
         finally:
             died.cancel()
 
-    async def _serve(self, worker: Worker, order: _Order) -> bool:
-        """Pass one order's messages on until it is done; whether the worker can go on."""
-        worker.tell((order.work, order.arguments))
+    async def _serve(self, worker: Worker, order: _Order, told: bool = False) -> bool:
+        """Pass one order's messages on until it is done; whether the worker can go on. `told`: it knows already."""
+        if not told:
+            worker.tell((order.work, order.arguments))
         unwanted = asyncio.create_task(order.unwanted.wait())
         try:
             return await self._listen(worker, order, unwanted)

@@ -45,6 +45,7 @@ function request() {
     walked = [];
     const empty = () => ({ semantic: new Map(), positional: new Map() });
     solved = { points: empty(), other: empty(), baseline: new Map() };
+    plot.classList.add("stale"); // until the curves of this problem are drawn
   }
   performance.mark("asked");
   points.start({ task: task(), along: state.along, minimum: state.minimum }, receive);
@@ -133,6 +134,7 @@ function paintNow() {
     frame.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
     return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
   });
+  plot.classList.remove("stale");
   draw(plot, traces, frame).then(() => dots.replaceChildren());
 }
 
