@@ -106,6 +106,8 @@ def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sent
     law = tokens_from_samples(sentences if deviation is None else sentences.scaled_to(deviation), alike=True)
     if given.get("positional") is not None:
         given["positional"] = _matrix(given["positional"])
+    if given.get("student") is not None:
+        given["student"] = _student(given["student"])
     base = scenario_of(law) if file is None else read_scenario(file).vary(tokens=law.tokens)
     data = law.rotated(sentences if deviation is None else sentences.scaled_to(deviation))
     return base.vary(**{name: value for name, value in given.items() if value is not None}), data

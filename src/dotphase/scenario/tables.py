@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from inspect import signature
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
@@ -223,11 +224,11 @@ def validated(table: type[T], given: Any) -> T:
         raise ValueError(complaint(table, error)) from None
 
 
-def complaint(table: type[BaseModel], error: ValidationError) -> str:
-    """What pydantic complains about, place by place, in one line."""
+def complaint(table: type[BaseModel], error: ValidationError, members: Collection[str] | None = None) -> str:
+    """What pydantic complains about, place by place, in one line; `members`: names of members of unions in `table`."""
     places: dict[str, list[str]] = {}
     for entry in error.errors():
-        place, message = _place(entry), _message(table, entry)
+        place, message = _place(entry, _TABLES if members is None else members), _message(table, entry)
         if message not in places.setdefault(place, []):
             places[place].append(message)
     each = ((place, " or ".join(messages)) for place, messages in places.items())
@@ -237,10 +238,10 @@ def complaint(table: type[BaseModel], error: ValidationError) -> str:
 _TABLES: dict[str, type[Table]] = {**_OF_KIND, "tokens": TokenTable, "positions": PositionTable, "scales": ScalesTable}
 
 
-def _place(entry: Any) -> str:
+def _place(entry: Any, members: Collection[str]) -> str:
     # Which member of a union was tried is no help to anyone: a kind, or pydantic's name of a type.
     path = [str(part) for part in entry["loc"]]
-    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in _TABLES)]
+    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in members)]
     return ".".join(path + ["kind"] * entry["type"].startswith("union_tag"))
 
 

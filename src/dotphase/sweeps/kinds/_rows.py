@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,8 +42,3 @@ def breaking_row(found: Breaking | None) -> dict[str, Any]:
     known = (found.regular, found.density, found.squared_jump, found.ratio)
     named = zip(BREAKING, known, strict=True)
     return with_errors(**{name: at or unknown for name, at in named}) | {"symmetry": found.verdict}
-
-
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows of the same entries as columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]}

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import BREAKING, breaking_row, columns, solution_row, with_errors
+from ._rows import BREAKING, breaking_row, solution_row, with_errors
 
 PARTS = ("q", "V", "m", "theta")
 NUMBERS = (

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...scenario.scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import BREAKING, breaking_row, columns, solution_row
+from ._rows import BREAKING, breaking_row, solution_row
 
 if TYPE_CHECKING:
     from ...theory.rows import Found
