@@ -1,0 +1,2 @@
+"""x"""
+def page(): return "# Validation\n"
