@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from types import ModuleType
 
 from docutils import nodes
 from sphinx import addnodes
@@ -32,7 +33,7 @@ class SeenIn(SphinxDirective):
 @cache
 def public() -> dict[str, object]:
     """The names that can be linked to."""
-    return names()
+    return {name: found for name, found in names().items() if not isinstance(found, ModuleType)}
 
 
 def target(text: str) -> str | None:
