@@ -11,6 +11,13 @@ from docutils import nodes
 from .sources import DOCS, ROOT, Page
 
 SCRIPTS = ROOT / "examples"
+FRONT = """---
+file_format: mystnb
+kernelspec:
+  name: python3
+  display_name: Python 3
+  language: python
+---"""
 HEAD = """# Gallery
 
 Every picture with the code that draws it. The first ones are scripts of `examples/`, run when this site is built; below them the
@@ -31,14 +38,17 @@ def pages() -> Iterator[Page]:
 
     cards, listed = "", ""
     for name, text in scripts().items():
-        notebook = jupytext.reads(text, fmt="py:percent")
-        notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        page = jupytext.writes(notebook, fmt="md:myst")
-        title = next(line for line in page.splitlines() if line.startswith("# ")).removeprefix("# ")
-        yield f"examples/{name}", f"{page}\n{{download}}`{name}.py <../../../examples/{name}.py>` is this page as a script.\n"
+        cells = [_cell(cell) for cell in jupytext.reads(text, fmt="py:percent").cells]
+        title = cells[0].splitlines()[0].removeprefix("# ")
+        script = f"{{download}}`{name}.py <../../../examples/{name}.py>` is this page as a script."
+        yield f"examples/{name}", "\n\n".join([FRONT, *cells, script]) + "\n"
         cards += f":::{{grid-item-card}} {title}\n:link: examples/{name}\n:link-type: doc\n```{{thumbnail}} {name}\n```\n:::\n"
         listed += f"examples/{name}\n"
     yield "gallery", f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n" + _toctree(listed)
+
+
+def _cell(cell) -> str:
+    return cell.source if cell.cell_type == "markdown" else f"```{{code-cell}} ipython3\n{cell.source}\n```"
 
 
 def _figures() -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from .sources import RESULTS, ROOT, Page
+from .sources import RESULTS, ROOT
 
 SOURCE = """```{{dropdown}} Study, code and data of `{name}`
 `dotphase reproduce {name} --quality full` computes the data (`data/{name}.zarr`) and draws the figure. {data}
@@ -53,11 +51,6 @@ def _without_none(found):
     if isinstance(found, dict):
         return {key: _without_none(value) for key, value in found.items() if value is not None}
     return found
-
-
-def pages() -> Iterator[Page]:
-    """None: figures are explained in docs/figures.md."""
-    return iter(())
 
 
 def setup(app) -> None:

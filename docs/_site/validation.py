@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
 from .sources import Page
 
 
@@ -12,3 +15,19 @@ def pages() -> Iterator[Page]:
     from benchmarks.validation import page
 
     yield "validation", page()
+
+
+class Claims(SphinxDirective):
+    """The claims of one group, on another page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        from benchmarks.validation import table
+
+        return self.parse_text_to_nodes(table(self.arguments[0]))
+
+
+def setup(app) -> None:
+    """The directive."""
+    app.add_directive("claims", Claims)
