@@ -1,6 +1,6 @@
-"""How far to trust dotphase: every claim, its evidence, the deviation in standard errors, and the command that recomputes it.
+"""How far to trust dotphase: claims, evidence, deviations in standard errors, and the commands that recompute them.
 
-    python -m benchmarks.validation        the page, from the stored results in docs/results
+    python -m benchmarks.validation        the tables of the page of that name, from the stored results in docs/results
 
 Nothing is computed here. What is stored was written by the commands that stand beside it.
 """
@@ -69,16 +69,23 @@ def published() -> Iterator[Claim]:
     for kind, (letters, values) in PUBLISHED_LINES.items():
         for omega, value in values.items():
             ours = Estimate(*lines[f"{kind}, lowest, ω = {omega:g}"]["location"])
-            yield Claim(f"{letters} at ω = {omega:g}", Estimate(value, 0.0), ours, "python -m benchmarks.reached transitions")
+            yield Claim(
+                f"{letters} at ω = {omega:g}", Estimate(value, 0.0), ours, "python -m benchmarks.reached transitions"
+            )
     for claim in stored("published")["claims"]:
         yield Claim(claim["what"], _known(claim["published"]), _known(claim["ours"]), claim["command"])
 
 
 def training() -> Iterator[Claim]:
-    """The theory of reached minima against training, extrapolated in 1/d: of every point the entry that is furthest off."""
+    """The reached theory against training, extrapolated in 1/d: of every point the entry that is furthest off."""
     for point, row in stored("reached")["table"].items():
         claims = [
-            Claim(f"{point}: {SYMBOLS[key]}", Estimate(*row["reached"][key]), Estimate(*row["limit"][key]), "python -m benchmarks.reached table")
+            Claim(
+                f"{point}: {SYMBOLS[key]}",
+                Estimate(*row["reached"][key]),
+                Estimate(*row["limit"][key]),
+                "python -m benchmarks.reached table",
+            )
             for key in SYMBOLS
             if row["reached"].get(key, [0])[0]
         ]
@@ -109,103 +116,56 @@ GROUPS = {
 }
 
 
-def table(group: str) -> str:
-    """The claims of a group as a table of Markdown."""
-    _, make, expected, found = GROUPS[group]
-    rows = [claim.cells() for claim in make()]
-    line = lambda cells: "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    return "\n".join([line(["", expected, found, "s.e.", "recomputed by"]), "|---" * 5 + "|", *map(line, rows)]) + "\n"
-
-
-def summary() -> str:
-    """In one line per group: how many claims, and how many hold."""
-    lines = []
-    for name, (title, make, *_) in GROUPS.items():
-        z = [abs(claim.deviation) for claim in make() if claim.deviation is not None]
-        lines.append(f"| [{title}](#{name}) | {len(z)} | {sum(each < MANY for each in z)} | {max(z):.1f} |")
-    return "\n".join(["| | claims | within three standard errors | largest deviation |", "|---|---|---|---|", *lines]) + "\n"
-
-
-PAGE = """# Validation
-
-How far to trust dotphase: each claim with its evidence, the deviation in standard errors and the command that recomputes it. This page is made by
-`python -m benchmarks.validation` from what those commands stored in `docs/results`.
-
-{summary}
-(training)=
-## Reached theory and training
-
-Fixed points of the theory of {{term}}`reached` minima, against L-BFGS at d = 250 … 2000 extrapolated in 1/d, for several students, ranks, lengths and spectra. Of every point the entry
-that is furthest off; [all entries](../minima.md), with the {{term}}`lowest` theory beside them. In bold what is beyond three standard errors: at that point training leaves the positional mechanism for the semantic one.
-
-{training}
-(crossings)=
-## Where trained losses cross
-
-Not extrapolated in d; 24 seeds at three α each, difference seed by seed.
-
-{crossings}
-(messages)=
-## Message passing and state evolution
-
-{messages}
-State evolution is also followed iterate by iterate, for general students: [the figure](#figure-message-passing), and `tests/agreement`.
-
-(published)=
-## Published numbers
-
-The published transitions come without errors, from a rule of 144 nodes: deviations of many standard errors are those of that rule ([why](../explanation/published.md)). The published experiments agree.
-
-{published}
-## Error bars
-
-Default solves, 24 seeds each, against averages over eight sets of 2^17 nodes: the root mean square of the deviation in units of the quoted error. One is honest, below one is cautious.
-
-{coverage}
-Recomputed by `python -m benchmarks.reached coverage`.
-
-## Closed forms and identities
-
-| | held to | recomputed by |
-|---|---|---|
-{identities}
-
-## Stores
-
-Faults made at random, and what the same command gives afterwards compared bit by bit with an undisturbed run.
-
-{faults}
-Recomputed by `{faults_command}`.
-
-## What is not settled
-
-- Where many samples change basin on the way, neither theory is exact: for one token and linear attention training lies between the two ([lowest and reached](../minima.md)).
-- Ends of branches, onsets of instability and the replicon are rough: few samples near a jump decide them, and their errors are scatter over four node sets ([transitions](../transitions.md)).
-- Replica symmetry is broken wherever the prox jumps; by how much in energy is below what can be seen ([breaking](../explanation/breaking.md)).
-"""
 IDENTITIES = {
-    "one linear token is ridge regression, for any spectrum": ("1e-6", "python -m pytest tests/identities/test_closed_forms.py"),
-    "a wrong sign or factor in one equation is noticed": ("fails", "python -m pytest tests/identities -k wrong"),
-    "the ridge derivative of the training loss is half the norm": ("differences", "python -m pytest tests/identities -k derivative"),
-    "a student that cannot learn keeps its attention; a huge ridge leaves it uniform": ("1e-6", "python -m pytest tests/identities -k 'huge or cannot'"),
-    "rotating the student's columns changes nothing observable": ("rounding", "python -m pytest tests/identities/test_general_models.py"),
+    "one linear token is ridge regression, for any spectrum": ("1e-6", "tests/identities -k ridge_regression"),
+    "a student that cannot learn keeps its attention": ("four standard errors", "tests/identities -k cannot"),
+    "a huge ridge leaves uniform attention": ("four standard errors", "tests/identities -k huge"),
+    "dε_t/dλ is half the squared norm of the weights": ("1e-5", "tests/identities -k derivative"),
+    "rotating the student's columns changes nothing observable": (
+        "four standard errors",
+        "tests/identities -k rotating",
+    ),
+    "the linear baseline of the paper's task is the published one": ("1e-7", "tests/identities -k baseline"),
+    "a wrong sign or factor in one equation fails these tests": ("each tried", "tests/identities -k wrong"),
 }
 
 
-def page() -> str:
-    """The whole page."""
-    coverage = stored("reached")["coverage"]
-    rows = [f"| {name} | {row['test_error']['rms_z']:.2f} | {row['train_loss']['rms_z']:.2f} |" for name, row in coverage.items()]
-    faults = stored("sweeps")["tables"]["faults"]
-    return PAGE.format(
-        summary=summary(),
-        **{name: table(name) for name in GROUPS},
-        coverage="\n".join(["| | ε_g | ε_t |", "|---|---|---|", *rows]) + "\n",
-        identities="\n".join(f"| {what} | {held} | `{command}` |" for what, (held, command) in IDENTITIES.items()),
-        faults="\n".join("| " + " | ".join(row) + " |" for row in (faults["columns"], ["---"] * len(faults["columns"]), *faults["rows"])) + "\n",
-        faults_command=faults["command"],
-    )
+def coverage() -> Iterator[list[str]]:
+    """Root mean square deviations of default solves from the truth, in units of the errors they quote."""
+    yield ["", "ε_g", "ε_t"]
+    for name, row in stored("reached")["coverage"].items():
+        yield [name, f"{row['test_error']['rms_z']:.2f}", f"{row['train_loss']['rms_z']:.2f}"]
+
+
+def identities() -> Iterator[list[str]]:
+    """What holds exactly, and the tests that say so."""
+    yield ["", "held to", "recomputed by"]
+    for what, (held, tests) in IDENTITIES.items():
+        yield [what, held, f"`python -m pytest {tests}`"]
+
+
+def claims(group: str) -> Iterator[list[str]]:
+    """The claims of a group, as rows."""
+    _, make, expected, found = GROUPS[group]
+    yield ["", expected, found, "s.e.", "recomputed by"]
+    yield from (claim.cells() for claim in make())
+
+
+def summary() -> Iterator[list[str]]:
+    """In one row per group: how many claims, and how many hold."""
+    yield ["", "claims", f"within {MANY} standard errors", "largest deviation"]
+    for name, (title, make, *_) in GROUPS.items():
+        z = [abs(claim.deviation) for claim in make() if claim.deviation is not None]
+        yield [f"[{title}](#claims-{name})", str(len(z)), str(sum(each < MANY for each in z)), f"{max(z):.1f}"]
+
+
+def table(name: str) -> str:
+    """A table of Markdown: `summary`, `coverage`, `identities`, or the claims of a group."""
+    special = {"summary": summary, "coverage": coverage, "identities": identities}
+    head, *rows = special[name]() if name in special else claims(name)
+    line = lambda cells: "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)]) + "\n"
 
 
 if __name__ == "__main__":
-    print(page())
+    print(*(table(name) for name in ("summary", *GROUPS, "coverage", "identities")), sep="\n")

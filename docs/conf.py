@@ -8,7 +8,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]  # the extensions in _site, and benchmarks, which know the stored results
 
-from _site.sources import digest  # noqa: E402
+from _site.sources import digest
 
 project = "dotphase"
 author = "The dotphase authors"

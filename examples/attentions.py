@@ -1,8 +1,9 @@
 # %% [markdown]
 # # What another attention would learn
 #
-# The same teacher and the same tokens, five students: softmax, untied softmax, a causal one, a kernel that decays with the distance of fields, and
-# linear attention. Test error of the semantic branch, {term}`reached` minima, beside the linear positional baseline.
+# The same teacher and the same tokens, five students: softmax, untied softmax, a causal one, a kernel that decays with
+# the distance of fields, and linear attention. Test error of the semantic branch, {term}`reached` minima, beside the
+# linear positional baseline.
 
 # %%
 import jax
@@ -39,9 +40,11 @@ found = {
 # %%
 baseline = dotphase.linear_baseline(scenario).test_error
 figure, axes = plt.subplots(figsize=(6, 3))
-for at, (name, solution) in enumerate(found.items()):
+for at, solution in enumerate(found.values()):
     if solution.outcome in ("converged", "imprecise"):
-        axes.errorbar(float(solution.test_error), at, xerr=solution.test_error.error, fmt="o", color="#0072B2", capsize=3)
+        axes.errorbar(
+            float(solution.test_error), at, xerr=solution.test_error.error, fmt="o", color="#0072B2", capsize=3
+        )
     else:
         axes.text(float(baseline), at, f"  {solution.outcome}", va="center")
 axes.axvline(float(baseline), color="black", ls="--", label="linear positional baseline")

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Two ways to count letters
 #
-# One transformer, restricted to look at letters or at places, trained, then freed: where it looks before and after. Shorter sentences and fewer of
-# them than the published setting, which is `Experiment()` as it stands.
+# One transformer, restricted to look at letters or at places, trained, then freed: where it looks before and after.
+# Shorter sentences and fewer of them than the published setting, which is `Experiment()` as it stands.
 
 # %%
 from dataclasses import replace

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # One sample, its lowest and its reached minimum
 #
-# The inner landscape of one sample of the positional branch. The spring pulls it towards its field w (cross), and its lowest minimum is the star. But
-# its signal (square) lies in the other basin, and that is where training leaves it.
+# The inner landscape of one sample of the positional branch. The spring pulls it towards its field w (cross), and its
+# lowest minimum is the star. But its signal (square) lies in the other basin, and that is where training leaves it.
 
 # %%
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Position and meaning exchange places
 #
-# Both branches along the sample ratio, with bands of two standard errors, the test error of the best predictor that sees positions
-# only, and α_c, where the training losses cross.
+# Both branches along the sample ratio, with bands of two standard errors, the test error of the best predictor that
+# sees positions only, and α_c, where the training losses cross.
 
 # %%
 import numpy as np

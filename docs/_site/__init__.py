@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import commands, examples, figures, links, mathematics, notebooks, public, stored, tables, validation
 from .sources import write_pages
 
-GENERATORS = (public.pages, commands.pages, tables.pages, examples.pages, validation.pages)
+GENERATORS = (public.pages, commands.pages, tables.pages, examples.pages)
 
 
 def setup(app) -> dict:

@@ -14,8 +14,8 @@ def pages() -> Iterator[Page]:
     from dotphase.cli.app import app
 
     text = (
-        "# Commands\n\nEvery command takes `--help`; those that answer take `--json`. Exit codes: 0 answered, 1 some points"
-        " failed, 2 bad input (one line), 3 no answer (stalled), 130 interrupted.\n"
+        "# Commands\n\nEvery command takes `--help`; those that answer take `--json`. Exit codes: 0 answered, 1 some"
+        " points failed, 2 bad input (one line), 3 no answer (stalled), 130 interrupted.\n"
     )
     for path, command in _walk(typer.main.get_command(app), ["dotphase"]):
         text += f"\n({'-'.join(path)})=\n## {' '.join(path)}\n\n{_help(command)}\n\n"
@@ -39,7 +39,9 @@ def _help(command) -> str:
 
 
 def _usage(path: list[str], command) -> str:
-    arguments = [p.name.upper() + ("…" if p.nargs != 1 else "") for p in command.params if p.param_type_name == "argument"]
+    arguments = [
+        p.name.upper() + ("…" if p.nargs != 1 else "") for p in command.params if p.param_type_name == "argument"
+    ]
     return " ".join([*path, *arguments, "[OPTIONS]"])
 
 

@@ -20,8 +20,8 @@ kernelspec:
 ---"""
 HEAD = """# Gallery
 
-Every picture with the code that draws it. The first ones are scripts of `examples/`, run when this site is built; below them the
-[figures of the paper and beyond](../figures.md), each with its study, its code and its data.
+Every picture with the code that draws it. The first ones are scripts of `examples/`, run when this site is built; below
+them the [figures of the paper and beyond](../figures.md), each with its study, its code and its data.
 
 """
 
@@ -42,9 +42,13 @@ def pages() -> Iterator[Page]:
         title = cells[0].splitlines()[0].removeprefix("# ")
         script = f"{{download}}`{name}.py <../../../examples/{name}.py>` is this page as a script."
         yield f"examples/{name}", "\n\n".join([FRONT, *cells, script]) + "\n"
-        cards += f":::{{grid-item-card}} {title}\n:link: examples/{name}\n:link-type: doc\n```{{thumbnail}} {name}\n```\n:::\n"
+        head = f":::{{grid-item-card}} {title}\n:link: examples/{name}\n:link-type: doc\n"
+        cards += f"{head}```{{thumbnail}} {name}\n```\n:::\n"
         listed += f"examples/{name}\n"
-    yield "gallery", f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n" + _toctree(listed)
+    yield (
+        "gallery",
+        f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n" + _toctree(listed),
+    )
 
 
 def _cell(cell) -> str:

@@ -34,7 +34,9 @@ class FigureSource(SphinxDirective):
         studies = "".join(f"\n~~~toml\n{_toml(study)}~~~\n" for study in figure_named(name).studies("quick").values())
         stored = sorted(RESULTS.glob(f"figures/{name}*.csv"))
         data = " ".join(f"{{download}}`{file.name} </results/figures/{file.name}>`" for file in stored)
-        text = SOURCE.format(name=name, module=MODULES[name], data=data, studies=studies, path=f"/../{path.relative_to(ROOT)}")
+        text = SOURCE.format(
+            name=name, module=MODULES[name], data=data, studies=studies, path=f"/../{path.relative_to(ROOT)}"
+        )
         return self.parse_text_to_nodes(text)
 
 

@@ -1,5 +1,5 @@
-"""Links both ways: names in the text lead to the reference, and the reference says where a name is used and which letters
-of the notation it speaks of."""
+"""Links both ways: names in the text lead to the reference, and the reference says where a name is used and which
+letters of the notation it speaks of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from sphinx.util.nodes import make_refnode
 from .public import names
 
 NAME = re.compile(r"(dotphase\.)?([A-Za-z]\w*)(?:\.(\w+))?(\(.*\))?", re.DOTALL)
-SURE = {"solve", "paper", "gamp", "critical", "spinodal", "isotropic", "mixture", "sensitivities"}  # words of no other use
+SURE = {
+    "solve",
+    "paper",
+    "gamp",
+    "critical",
+    "spinodal",
+    "isotropic",
+    "mixture",
+    "sensitivities",
+}  # words of no other use
 IN_CODE = re.compile(r"\b(?:dotphase|dp)\.([A-Za-z]\w*)")
 
 
@@ -102,13 +111,23 @@ def fill(app, doctree, page) -> None:
         uses = sorted(getattr(app.env, "dotphase_uses", {}).get(name, ()))
         if uses:
             holder += _line("Seen in", [(app.env.titles[use].astext(), use, "") for use in uses], app, page)
-        letters = [(letter, "notation", f"letter-{label}") for letter, label in LETTERS.items() if letter in doctree.astext()]
+        letters = [
+            (letter, "notation", f"letter-{label}") for letter, label in LETTERS.items() if letter in doctree.astext()
+        ]
         if letters:
             holder += _line("Letters", letters, app, page)
 
 
 LETTERS = {"α": "alpha", "λ": "lambda", "ω": "omega", "σ": "sigma", "γ": "gamma", "τ": "tau", "π": "pi", "ρ": "rho"}
-LETTERS |= {"θ": "overlaps", "ξ": "nodes", "ε_g": "errors", "ε_t": "errors", "α_c": "transitions", "α_l": "transitions", "ε_lin": "baseline"}
+LETTERS |= {
+    "θ": "overlaps",
+    "ξ": "nodes",
+    "ε_g": "errors",
+    "ε_t": "errors",
+    "α_c": "transitions",
+    "α_l": "transitions",
+    "ε_lin": "baseline",
+}
 
 
 def _line(title: str, links: list[tuple[str, str, str]], app, page: str) -> nodes.paragraph:

@@ -16,4 +16,6 @@ def setup(app) -> None:
 
 def _copy(app, failure) -> None:
     if failure is None and app.builder.format == "html":
-        shutil.copy(str(distribution("sphinx-mathjax-offline").locate_file(FILE)), Path(app.outdir) / "_static" / "mathjax.js")
+        shutil.copy(
+            str(distribution("sphinx-mathjax-offline").locate_file(FILE)), Path(app.outdir) / "_static" / "mathjax.js"
+        )

@@ -119,9 +119,13 @@ def _short(name: str, found: Any) -> str:
     except (TypeError, ValueError):
         return name
     strip = lambda text: re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", str(text))
-    parameters = [p.replace(annotation=_plain(p.annotation), default=_legible(p.default)) for p in signature.parameters.values()]
+    parameters = [
+        p.replace(annotation=_plain(p.annotation), default=_legible(p.default)) for p in signature.parameters.values()
+    ]
     returns = _plain(signature.return_annotation)
-    return f"{name}{strip(signature.replace(parameters=parameters, return_annotation=returns))}".replace("'", "").replace("\n", " ")
+    return f"{name}{strip(signature.replace(parameters=parameters, return_annotation=returns))}".replace(
+        "'", ""
+    ).replace("\n", " ")
 
 
 class _Legible:
@@ -144,24 +148,30 @@ def _legible(default: Any) -> Any:
     if isinstance(default, int) and default > 512 and default & (default - 1) == 0:
         return _Legible(f"2**{default.bit_length() - 1}")
     text = repr(default)
-    return _Legible('"' + default + '"' if isinstance(default, str) else text if len(text) < 40 and "<" not in text else "…")
+    return _Legible(
+        '"' + default + '"' if isinstance(default, str) else text if len(text) < 40 and "<" not in text else "…"
+    )
 
 
 def _members(found: type) -> Iterator[str]:
-    """Public methods and properties, with those a class inherits from a class of the package that is not public itself."""
-    seen = dict.fromkeys(name for kind in found.__mro__ if kind.__module__.startswith("dotphase") for name in vars(kind))
+    """Public methods and properties that have help, those of its ancestors in the package included."""
+    seen = dict.fromkeys(
+        name for kind in found.__mro__ if kind.__module__.startswith("dotphase") for name in vars(kind)
+    )
     for name in sorted(seen):
         if name.startswith("_") or name in ("model_config",):
             continue
         member = inspect.getattr_static(found, name)
         owner = next(kind for kind in found.__mro__ if name in vars(kind))
         doc = inspect.getdoc(getattr(member, "func", None) or member) if not isinstance(member, str) else ""
-        if not doc or owner.__name__ == "Result" and found.__name__ != "Result":
+        if not doc or (owner.__name__ == "Result" and found.__name__ != "Result"):
             continue
         if isinstance(member, (staticmethod, classmethod)):
             yield _directive("method", name, _short(name, getattr(found, name)), markdown(doc))
         elif inspect.isfunction(member):
-            yield _directive("method", name, _short(name, member).replace("(self, ", "(").replace("(self)", "()"), markdown(doc))
+            yield _directive(
+                "method", name, _short(name, member).replace("(self, ", "(").replace("(self)", "()"), markdown(doc)
+            )
         elif isinstance(member, property) or hasattr(member, "func"):
             yield _directive("property", name, name, markdown(doc))
 

@@ -1,9 +1,9 @@
 """Numbers and tables of pages, from `docs/results/*.json`: no page has a measured number typed into it.
 
-    {stored}`reached:transitions/train-loss, lowest, ω = 0.3/location`    a number, or value ± error
+{stored}`reached:transitions/train-loss, lowest, ω = 0.3/location`    a number, or value ± error
 
-    ```{stored-table} transitions:replicon
-    ```
+```{stored-table} transitions:replicon
+```
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ class StoredTable(SphinxDirective):
         self.env.note_dependency(str(RESULTS / f"{name}.json"))
         found = results(name)["tables"][key]
         text = table(found["columns"], [[show(cell) for cell in row] for row in found["rows"]])
-        text += "\n" + " ".join(filter(None, [found.get("note"), f"Recomputed by `{found['command']}`." if found.get("command") else ""]))
+        text += "\n" + " ".join(
+            filter(None, [found.get("note"), f"Recomputed by `{found['command']}`." if found.get("command") else ""])
+        )
         return self.parse_text_to_nodes(text)
 
 

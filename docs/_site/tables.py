@@ -12,8 +12,8 @@ from .sources import Page, table
 
 SCENARIO_FILE = """# Scenario files
 
-What `--scenario FILE` and `read_scenario` read, and `write_scenario` writes: TOML, every number under the paper's letter or under
-its word ([notation](../notation.md)). Nothing unknown may stand in it.
+What `--scenario FILE` and `read_scenario` read, and `write_scenario` writes: TOML, each number under the paper's letter
+or under its word ([notation](../notation.md)). Nothing unknown may stand in it.
 
 ```toml
 {example}```
@@ -73,7 +73,8 @@ def _study_tables() -> str:
 
     text = f"\n## The file\n\n{markdown(inspect.getdoc(Study) or '')}\n\n{_fields(Study)}"
     for kind in all_kinds():
-        text += f'\n## kind = `"{kind.model_fields["kind"].default}"`\n\n{markdown(inspect.getdoc(kind) or "")}\n\n{_fields(kind)}'
+        title = f'kind = `"{kind.model_fields["kind"].default}"`'
+        text += f"\n## {title}\n\n{markdown(inspect.getdoc(kind) or '')}\n\n{_fields(kind)}"
     return text
 
 
@@ -83,7 +84,13 @@ def _fields(model: Any) -> str:
     schema = definitions[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema  # one that contains itself
     required = schema.get("required", ())
     for name, field in schema["properties"].items():
-        default = "required" if name in required else f"`{json.dumps(field['default'], ensure_ascii=False)}`" if "default" in field else ""
+        default = (
+            "required"
+            if name in required
+            else f"`{json.dumps(field['default'], ensure_ascii=False)}`"
+            if "default" in field
+            else ""
+        )
         rows.append([f"`{name}`", _type(field, definitions), default])
     return table(["", "what may stand there", "default"], rows)
 
@@ -96,15 +103,29 @@ def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
         return " or ".join(f'`"{value}"`' for value in field["enum"])
     for joined in ("anyOf", "oneOf", "allOf"):
         if joined in field:
-            return " or ".join(dict.fromkeys(_type(each, definitions) for each in field[joined] if each.get("type") != "null"))
+            return " or ".join(
+                dict.fromkeys(_type(each, definitions) for each in field[joined] if each.get("type") != "null")
+            )
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[1]
         inner = definitions[name]
         known = inner.get("properties", {}).get("kind")
-        return f"a table, kind {_type(known, definitions)}" if known else "a table" if inner.get("type") == "object" else _type(inner, definitions)
+        return (
+            f"a table, kind {_type(known, definitions)}"
+            if known
+            else "a table"
+            if inner.get("type") == "object"
+            else _type(inner, definitions)
+        )
     if field.get("type") == "array":
         return "a list of " + _type(field.get("items") or {"type": "any"}, definitions).removeprefix("a ")
-    words = {"integer": "whole number", "number": "number", "string": "text", "boolean": "true or false", "object": "a table"}
+    words = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true or false",
+        "object": "a table",
+    }
     text = words.get(field.get("type", ""), "anything")
     signs = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}
     bounds = [f"{sign} {field[key]:g}" for key, sign in signs.items() if key in field]

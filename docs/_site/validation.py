@@ -1,30 +1,23 @@
-"""The page of claims, made by `python -m benchmarks.validation` from stored results."""
+"""The claims of `benchmarks.validation`, as tables of pages."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from .sources import Page
-
-
-def pages() -> Iterator[Page]:
-    """The one page."""
-    from benchmarks.validation import page
-
-    yield "validation", page()
+from .sources import RESULTS
 
 
 class Claims(SphinxDirective):
-    """The claims of one group, on another page."""
+    """One table of claims."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         from benchmarks.validation import table
 
+        for path in RESULTS.glob("*.json"):
+            self.env.note_dependency(str(path))
         return self.parse_text_to_nodes(table(self.arguments[0]))
 
 
