@@ -1,8 +1,9 @@
 # %% [markdown]
 # # What another attention would learn
 #
-# The same teacher and the same tokens, three students: softmax, a causal one that may only look back, and linear attention. Test
-# error of either branch, beside that of the best predictor that sees positions only. Another student is one more line.
+# The same teacher and the same tokens, three students: softmax, a causal one that may only look back, and linear
+# attention. Test error of either branch, beside that of the best predictor that sees positions only. Another student
+# is one more line.
 
 # %%
 import jax

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A small phase diagram
 #
-# A study over α and ω, drawn as it comes out of the store: blue where meaning has the lower training loss, orange where
-# position has. `dotphase phase-diagram` makes the large one.
+# A study over α and ω, drawn as it comes out of the store: blue where meaning has the lower training loss, orange
+# where position has. `dotphase phase-diagram` makes the large one.
 
 # %%
 from pathlib import Path
