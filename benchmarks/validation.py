@@ -40,7 +40,8 @@ class Claim:
         """A row of the table."""
         z = self.deviation
         shown = "all digits" if z is None else f"**{z:+.1f}**" if abs(z) > MANY else f"{z:+.1f}"
-        return [self.what, str(self.expected), str(self.found), shown, f"`{self.command}`"]
+        numbers = [str(number).replace(" ", "\N{NO-BREAK SPACE}") for number in (self.expected, self.found)]
+        return [self.what, *numbers, shown, f"`{self.command}`"]
 
 
 def stored(name: str) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import matplotlib.pyplot as plt
+from matplotlib.colors import LinearSegmentedColormap
 
 import dotphase
 
@@ -24,13 +25,14 @@ dataset = dotphase.run_sweep(study, Path(mkdtemp()) / "plane.zarr", workers=1).l
 # %%
 margin = dataset["theory_margin"]
 largest = float(abs(margin).max())
+colours = LinearSegmentedColormap.from_list("mechanisms", ["#0072B2", "white", "#D55E00"])
 figure, axes = plt.subplots(figsize=(5, 4))
-colours = axes.pcolormesh(margin.omega, margin.alpha, margin.T, cmap="PuOr", vmin=-largest, vmax=largest)
-figure.colorbar(colours, label="training loss, semantic − positional")
+shown = axes.pcolormesh(margin.omega, margin.alpha, margin.T, cmap=colours, vmin=-largest, vmax=largest)
+figure.colorbar(shown, label="training loss, semantic − positional")
 axes.set(xlabel="ω, how positional the teacher is", ylabel="α = n/d, how much data there is")
 for sign, name, colour in ((1, "positional", "#D55E00"), (-1, "semantic", "#0072B2")):
     wins = (sign * margin > 2 * dataset["theory_margin_error"]).stack(point=("omega", "alpha"))
     there = wins.where(wins, drop=True)
-    axes.plot(there.omega, there.alpha, ".", color=colour, ms=5, label=f"{name} wins")
+    axes.plot(there.omega, there.alpha, ".", color=colour, mec="white", ms=9, label=f"{name} wins")
 axes.legend(loc="upper left", fontsize=8)
 plt.show()

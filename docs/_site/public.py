@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, UnionType
 from typing import Any
 
 from .sources import Page, table
@@ -119,6 +120,8 @@ def _short(name: str, found: Any) -> str:
     except (TypeError, ValueError):
         return name
     strip = lambda text: re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", str(text))
+    known = getattr(inspect.unwrap(found), "__globals__", None) or vars(sys.modules[found.__module__])
+    _plain = lambda annotation: _annotation(annotation, known)
     parameters = [
         p.replace(annotation=_plain(p.annotation), default=_legible(p.default)) for p in signature.parameters.values()
     ]
@@ -136,10 +139,13 @@ class _Legible:
         return self.text
 
 
-def _plain(annotation: Any) -> Any:
+def _annotation(annotation: Any, known: dict[str, Any]) -> Any:
+    """An annotation as text, names of unions written out: a reader of the reference does not know them."""
     if annotation is inspect.Signature.empty:
         return annotation
-    return _Legible(annotation if isinstance(annotation, str) else inspect.formatannotation(annotation))
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    union = lambda name: str(known[name]) if isinstance(known.get(name), UnionType) else name
+    return _Legible(re.sub(r"\b[A-Z]\w*\b", lambda match: union(match[0]), text))
 
 
 def _legible(default: Any) -> Any:
