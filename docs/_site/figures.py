@@ -31,11 +31,16 @@ class FigureSource(SphinxDirective):
 
         name = self.arguments[0]
         path = ROOT / "src" / "dotphase" / "figures" / f"{MODULES[name]}.py"
-        studies = "".join(f"\n~~~toml\n{_toml(study)}~~~\n" for study in figure_named(name).studies("quick").values())
-        stored = sorted(RESULTS.glob(f"figures/{name}*.csv"))
-        data = " ".join(f"{{download}}`{file.name} </results/figures/{file.name}>`" for file in stored)
+        studies = figure_named(name).studies("quick")
+        stored = [store for store in studies if (RESULTS / "figures" / f"{store}.zip").exists()]
+        links = " ".join(f"{{download}}`{store}.zip </results/figures/{store}.zip>`" for store in stored)
+        data = f"As computed at quick quality, a CSV per computation: {links}." if stored else ""
         text = SOURCE.format(
-            name=name, module=MODULES[name], data=data, studies=studies, path=f"/../{path.relative_to(ROOT)}"
+            name=name,
+            module=MODULES[name],
+            data=data,
+            studies="".join(f"\n~~~toml\n{_toml(study)}~~~\n" for study in studies.values()),
+            path=f"/../{path.relative_to(ROOT)}",
         )
         return self.parse_text_to_nodes(text)
 
