@@ -83,7 +83,11 @@ def _deviations() -> list[str]:
 
     lines = []
     for length, task in TASKS.items():
-        lines += ["", f"L = {length}, α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds:", ""]
+        lines += [
+            "",
+            f"L = {length}, α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds:",
+            "",
+        ]
         lines += [_HEAD, "|---|---|---|---|---|---|---|---|"]
         for change in VARIANTS:
             for start in STARTS:

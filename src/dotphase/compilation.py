@@ -46,8 +46,6 @@ def _knows(options: dict[str, Any]) -> bool:
     return True
 
 
-
-
 def on_device(arrays: Any) -> Any:
     """A tree of arrays where compiled functions want it, once and not at every call."""
     return jax.device_put(arrays)

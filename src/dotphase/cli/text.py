@@ -30,7 +30,8 @@ def text(
     whiten: Annotated[bool, typer.Option("--whiten/--no-whiten", help="Make the tokens' covariance σ²I.")] = False,
     sigma: Annotated[float, typer.Option("--sigma", "--token-deviation", help="σ of the tokens.")] = 0.5,
     embeddings: Annotated[
-        Path | None, typer.Option("--embeddings", help="Your own vectors: .npy, .npz or .safetensors, FILE or FILE:NAME.")
+        Path | None,
+        typer.Option("--embeddings", help="Your own vectors: .npy, .npz or .safetensors, FILE or FILE:NAME."),
     ] = None,
     ids: Annotated[Path | None, typer.Option("--ids", help="The token ids that go with --embeddings.")] = None,
     as_json: Json = False,

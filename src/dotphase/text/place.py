@@ -137,7 +137,10 @@ def phase_of(
 def _deviation(sentences: Sentences) -> Estimate:
     """σ and its error, from how the squared lengths differ from sentence to sentence."""
     square = np.concatenate(
-        [(np.asarray(sentences.embeddings[k : k + 4096]) ** 2).mean(1) for k in range(0, len(sentences.embeddings), 4096)]
+        [
+            (np.asarray(sentences.embeddings[k : k + 4096]) ** 2).mean(1)
+            for k in range(0, len(sentences.embeddings), 4096)
+        ]
     )
     each = square[sentences.ids].mean(1)
     sigma = float(np.sqrt(each.mean()))
