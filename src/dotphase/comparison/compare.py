@@ -158,9 +158,9 @@ def compare(
     done = 0
     with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
         for start in starts:
-            theory[start] = solve(scenario, start, minimum=minimum)
+            theory[start] = solve(scenario, start, minimum=minimum, d=d)
             if theory[start].minimum == "reached":
-                lowest[start] = solve(scenario, start, minimum="lowest")
+                lowest[start] = solve(scenario, start, minimum="lowest", d=d)
             report(done := done + 1)
             advance = lambda k, _, before=done: report(before + k)
             passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, data=data, progress=advance)

@@ -26,6 +26,7 @@ class Problem(NamedTuple):
     - `rho`: the diagonal of ρ_Σ, (L,), or all of it, (L, L).
     - `parameters`: the numbers of the student.
     - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ → diag(s) ρ_Σ diag(s).
+    - `gram`: p_l·p_l'/d, (L, L), at finite d.
     """
 
     target: jax.Array
@@ -34,6 +35,7 @@ class Problem(NamedTuple):
     rho: jax.Array
     parameters: dict
     scale: Any = None
+    gram: Any = None
 
     def only(self, samples) -> Problem:
         """The problems of some of the samples."""
@@ -57,8 +59,13 @@ def weigh(matrix, rho, scale=None) -> Any:
 
 def sample_loss(student: Form, problem: Problem, z) -> Any:
     """ℓ(u, z), (N,)."""
-    attention = lifted(student)(z, **problem.parameters)
-    return mismatch(attention, problem.target, problem.rho, problem.scale)
+    return loss_of(problem, lifted(student)(z, **problem.parameters))
+
+
+def loss_of(problem: Problem, attention) -> Any:
+    """ℓ of attention matrices S, (L, L, N): ½ Tr[(T − S) ρ_Σ (T − S)ᵀ], and ½ Tr[S p pᵀ Sᵀ]/d at finite d."""
+    loss = mismatch(attention, problem.target, problem.rho, problem.scale)
+    return loss if problem.gram is None else loss + 0.5 * (attention * weigh(attention, problem.gram)).sum((0, 1))
 
 
 def times(fields, scale):

@@ -63,11 +63,11 @@ def scenario_to_toml(scenario: Scenario) -> str:
 
 def scenario_to_tables(scenario: Scenario) -> dict[str, Any]:
     """The tables of a scenario file: plain numbers, lists and dictionaries."""
-    weights = {} if scenario.teacher_weights is None else {"teacher_weights": scenario.teacher_weights}
+    optional = {name: getattr(scenario, name) for name in ("teacher_weights", "dimension")}
     return {
         "sample_ratio": scenario.sample_ratio,
         "ridge": scenario.ridge,
-        **weights,
+        **{name: value for name, value in optional.items() if value is not None},
         "teacher": _attention("teacher", scenario.teacher),
         "student": _attention("student", scenario.student),
         "tokens": _tokens(scenario.tokens),

@@ -182,6 +182,7 @@ class ScenarioTable(Table):
     sample_ratio: Positive
     ridge: NotNegative
     teacher_weights: Matrix | None = None
+    dimension: Count | None = None
     teacher: AnyAttention
     student: AnyAttention
     tokens: TokenTable
@@ -198,6 +199,7 @@ class ScenarioTable(Table):
             sample_ratio=self.sample_ratio,
             ridge=self.ridge,
             teacher_weights=self.teacher_weights,
+            dimension=self.dimension,
         )
 
 

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from ..compilation import fenced
 from ..inner.linear import eliminate
-from ..inner.loss import Problem, along_each, mismatch, over, pull, tether, times, weigh
+from ..inner.loss import Problem, along_each, loss_of, over, pull, tether, times, weigh
 from ..inner.minimiser import Minimum
 from ..overlaps import Factors, Moments
 from ..overlaps.factorisation import transposed
@@ -235,7 +235,8 @@ def _loss_slopes(structure: Structure, problem: Problem, z, turned) -> tuple[Any
     weighed = weighing(problem.target - attention)
     along_u = (weighed * turned).sum((1, 2))
     mixed = jax.vmap(lambda along: onto(weighing(along)))(turned)
-    return mismatch(attention, problem.target, problem.rho, problem.scale), -onto(weighed), along_u, mixed
+    pull_back = weighed if problem.gram is None else weighed - weigh(attention, problem.gram)
+    return loss_of(problem, attention), -onto(pull_back), along_u, mixed
 
 
 def of_fields(scale, fields):

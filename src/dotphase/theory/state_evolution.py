@@ -94,7 +94,7 @@ def fields(structure: Structure, values, x, block: Block) -> Fields:
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (f.K[..., None] * block.eta[:, None]).sum(2)
     u = times(tokens(u), s)
     target = lifted(structure.teacher)(u, **values["teacher"])
-    return Fields(f, u, Problem(target, w, f.precision, _rho_sigma(values), values["student"], s))
+    return Fields(f, u, Problem(target, w, f.precision, _rho_sigma(values), values["student"], s, values["gram"]))
 
 
 def _rho_sigma(values):
