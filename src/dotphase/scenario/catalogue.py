@@ -170,6 +170,7 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         parameters,
         spread=semantic.spread,
         batched=semantic.batched,
+        symmetric=semantic.symmetric,
         kind="mixture" if semantic.kind != "custom" else "custom",
         settings=(("semantic", semantic),),
     )
