@@ -88,9 +88,9 @@ FIGURE = PaperFigure(
     name="attentions",
     title="Other attentions",
     caption=(
-        "Three students of the catalogue learn from the paper's teacher, ω = 0.3: softmax that may look nowhere, softmax "
-        "that looks back only, and attention by nearness. Training loss above, test error below; lines: theory, points: "
-        "training from both starts."
+        "Three students of the catalogue learn from the paper's teacher, ω = 0.3: softmax that may look nowhere, "
+        "softmax that looks back only, and attention by nearness. Training loss above, test error below; lines: "
+        "theory, points: training from both starts."
     ),
     studies=studies,
     draw=draw,
