@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 LARGEST = 2**30  # bytes kept; beyond, what was written longest ago goes
 SHORTEST = 0.1  # seconds of compiling that are worth a file
@@ -28,8 +29,9 @@ def keep_compilations_here() -> None:
     import jax
     from jax.experimental.compilation_cache import compilation_cache
 
-    chosen, ours = jax.config.jax_compilation_cache_dir, folder(os.environ)
-    if chosen in (None, str(ours)) and jax.config.jax_enable_compilation_cache and _prepared(ours):
+    set_to: Any = jax.config  # whose settings no type checker knows
+    chosen, ours = set_to.jax_compilation_cache_dir, folder(os.environ)
+    if chosen in (None, str(ours)) and set_to.jax_enable_compilation_cache and _prepared(ours):
         if chosen is None:
             jax.config.update("jax_compilation_cache_dir", str(ours))
             jax.config.update("jax_persistent_cache_min_compile_time_secs", SHORTEST)

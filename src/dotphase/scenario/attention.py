@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .frozen import Numbers, freeze, thaw, whole_number
+from .sameness import by_content
 
 if TYPE_CHECKING:
     import jax
@@ -77,7 +78,7 @@ class Attention:
 
     @property
     def form(self) -> Form:
-        return Form(self.function, self.rank, self.batched)
+        return Form(by_content(self.function), self.rank, self.batched)
 
     @property
     def values(self) -> dict[str, np.ndarray]:

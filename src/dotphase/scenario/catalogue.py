@@ -57,6 +57,8 @@ def linear_attention(rank: int = 1, tied: bool = True) -> Attention:
 def tempered_attention(rank: int = 1, tied: bool = True, temperature: float = 1.0) -> Attention:
     """Softmax at a temperature: S[h] = softmax_rows(s/τ), τ = `temperature`.
 
+    **Arguments**: `rank` and `tied` as in `softmax_attention`; `temperature`, τ > 0.
+
     **Example**: `paper().vary(student=tempered_attention(temperature=0.5))`.
     """
     return _scored("tempered", _tempered, rank, tied, temperature=_positive("temperature", temperature))
@@ -64,6 +66,8 @@ def tempered_attention(rank: int = 1, tied: bool = True, temperature: float = 1.
 
 def causal_attention(rank: int = 1, tied: bool = True) -> Attention:
     """Softmax that looks back only: S[h]_ij ∝ exp(s_ij) for j ≤ i, else 0.
+
+    **Arguments**: `rank` and `tied` as in `softmax_attention`.
 
     **Example**: `paper().vary(student=causal_attention())`.
     """
@@ -73,6 +77,8 @@ def causal_attention(rank: int = 1, tied: bool = True) -> Attention:
 def sink_attention(rank: int = 1, tied: bool = True) -> Attention:
     """Softmax that may look nowhere ("softmax-1"): S[h]_ij = exp(s_ij)/(1 + Σ_k exp(s_ik)).
 
+    **Arguments**: `rank` and `tied` as in `softmax_attention`.
+
     **Example**: `paper().vary(student=sink_attention())`.
     """
     return _scored("sink", _sink, rank, tied)
@@ -80,6 +86,8 @@ def sink_attention(rank: int = 1, tied: bool = True) -> Attention:
 
 def sigmoid_attention(rank: int = 1, tied: bool = True, threshold: float = 0.0) -> Attention:
     """Every score for itself: S[h]_ij = 1/(1 + exp(b − s_ij)), b = `threshold`.
+
+    **Arguments**: `rank` and `tied` as in `softmax_attention`; `threshold`, b.
 
     **Example**: `paper().vary(student=sigmoid_attention(threshold=0.7))`.
     """
@@ -89,6 +97,8 @@ def sigmoid_attention(rank: int = 1, tied: bool = True, threshold: float = 0.0) 
 def relu_attention(rank: int = 1, tied: bool = True) -> Attention:
     """Scores below zero cut off: S[h]_ij = max(s_ij, 0)/L.
 
+    **Arguments**: `rank` and `tied` as in `softmax_attention`.
+
     **Example**: `paper().vary(student=relu_attention())`.
     """
     return _scored("relu", _relu, rank, tied)
@@ -97,7 +107,7 @@ def relu_attention(rank: int = 1, tied: bool = True) -> Attention:
 def relative_attention(rank: int = 1, tied: bool = True, bias: ArrayLike = (0.0,)) -> Attention:
     """Softmax with a bias by relative position: S[h] = softmax_rows(s_ij + b_{j−i}).
 
-    **Arguments**: `bias`, b_{1−L} … b_{L−1}: 2L − 1 numbers.
+    **Arguments**: `rank` and `tied` as in `softmax_attention`; `bias`, b_{1−L} … b_{L−1}: 2L − 1 numbers.
 
     **Example**: `paper().vary(student=relative_attention(bias=[-0.5, 0.0, 0.5]))`.
     """
@@ -109,6 +119,8 @@ def relative_attention(rank: int = 1, tied: bool = True, bias: ArrayLike = (0.0,
 
 def kernel_attention(rank: int = 1, width: float = 1.0) -> Attention:
     """Nearness in place of the scalar product: S[h]_ij ∝ exp(−‖h_i − h_j‖²/(2w²)), rows summing to one, w = `width`.
+
+    **Arguments**: `rank`, columns of h; `width`, w > 0.
 
     **Example**: `paper().vary(student=kernel_attention(width=0.8))`.
     """
@@ -170,6 +182,7 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         parameters,
         spread=semantic.spread,
         batched=semantic.batched,
+        symmetric=semantic.symmetric,
         kind="mixture" if semantic.kind != "custom" else "custom",
         settings=(("semantic", semantic),),
     )

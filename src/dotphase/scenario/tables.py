@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from inspect import signature
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Optional, TypeVar, Union
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
@@ -55,8 +55,8 @@ class Catalogued(Table):
         return CATALOGUE[self.kind].build(**{name: value for name, value in self if name != "kind"})
 
 
-_ARGUMENTS = {"rank": Count, "heads": Count, "tied": Flag, "temperature": Positive, "width": Positive}
-_ARGUMENTS |= {"threshold": Number, "bias": Row, "shares": Row | None}
+_ARGUMENTS: dict[str, Any] = {"rank": Count, "heads": Count, "tied": Flag, "temperature": Positive, "width": Positive}
+_ARGUMENTS |= {"threshold": Number, "bias": Row, "shares": Optional[Row]}  # noqa: UP045
 
 
 def _table(kind: str) -> type[Catalogued]:
@@ -93,7 +93,10 @@ class Mixture(Table):
 KINDS = tuple(CATALOGUE)
 _OF_KIND: dict[str, type[Table]] = {kind: _table(kind) for kind in KINDS if kind not in ("constant", "mixture")}
 _OF_KIND |= {"constant": Constant, "mixture": Mixture}
-AnyAttention = Annotated[Union[tuple(_OF_KIND.values())], Field(discriminator="kind")]  # type: ignore[valid-type]  # noqa: UP007
+if TYPE_CHECKING:
+    AnyAttention = Catalogued | Constant | Mixture
+else:
+    AnyAttention = Annotated[Union[tuple(_OF_KIND.values())], Field(discriminator="kind")]  # noqa: UP007
 Mixture.model_rebuild()
 
 

@@ -21,7 +21,7 @@ from .starts import mechanism
 
 COARSE = 2**13  # nodes on which a fixed point is first located
 IN_SIGHT = 0.15  # residual from which a step of Newton's leads as close to a fixed point as few nodes can tell
-WIDER = (0.0, 0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, in units of the teacher's
+WIDER = (0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, in units of the teacher's
 LARGER = (3.0, 10.0, 30.0, 100.0)  # excess of a ridge to come down from, in units of the ridge asked for
 LEAST_RIDGE = 1e-3  # or of this, if that is smaller
 LAST = 0.1  # excess from which the ridge asked for is tried
@@ -99,14 +99,15 @@ def _where_defined(evaluator: Evaluator, overlaps: Overlaps, iterate: Callable[[
     own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is negative. Wider fields have E[∂z*/∂w] < 1.
     """
     rho, rank = evaluator.rho, evaluator.structure.student.rank
-    room, spent = float(np.trace(rho, axis1=1, axis2=2).mean()), 0
+    room = float(np.trace(rho, axis1=1, axis2=2).mean()) * np.eye(rank)
+    from_noise = lambda noise: iterate(np.asarray(coordinates_of(overlaps._replace(q=overlaps.q + noise * room), rho)))
+    trail = from_noise(0.0)
     for noise in WIDER:
-        wide = overlaps._replace(q=overlaps.q + noise * room * np.eye(rank))
-        trail = iterate(np.asarray(coordinates_of(wide, rho)))
-        spent += trail.evaluations
         if finite(trail.point):
             break
-    return trail._replace(evaluations=spent)
+        wider = from_noise(noise)
+        trail = wider._replace(evaluations=trail.evaluations + wider.evaluations)
+    return trail
 
 
 def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Trail | None, int]:
@@ -131,13 +132,14 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
     """The fixed point of a larger ridge, where the response is positive, followed down to the ridge asked for."""
     ridge, spent = task.scenario.ridge, 0
     at = lambda excess: evaluator.with_values(task.scenario.vary(ridge=ridge + max(ridge, LEAST_RIDGE) * excess))
+    excess, trail = 0.0, None
     for excess in LARGER:
-        easier = at(excess)
-        walk = partial(fixed_point, easier, tolerance=task.tolerance, most=task.most)
-        trail = _where_defined(easier, overlaps, walk)
+        walk = partial(fixed_point, at(excess), tolerance=task.tolerance, most=task.most)
+        trail = _where_defined(at(excess), overlaps, walk)
         spent += trail.evaluations
         if trail.converged:
             break
+    assert trail is not None
     kept = DOWN
     while trail.converged and excess > 0:
         lower = 0.0 if excess <= LAST and kept == DOWN else kept * excess

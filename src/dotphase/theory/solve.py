@@ -19,7 +19,7 @@ from ..scenario.scenario import Scenario
 from ..threads import in_parallel
 from .approach import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
 from .assemble import SIGNAL, assemble, collapse, relative_error
-from .checks import check_nodes, check_precision, check_scenario
+from .checks import check_memory, check_nodes, check_precision, check_scenario
 from .evaluator import Evaluator
 from .fixed_points import Trail
 from .solution import Solution, SolveError
@@ -81,6 +81,7 @@ def solve(
     check_precision(rtol, tolerance, most_evaluations)
     if rtol is not None:
         check_nodes(rule, budget)
+    check_memory(scenario, rule)
     overlaps, branch = _begin(scenario, start)
     task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
     evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
