@@ -125,7 +125,7 @@ def test_exchanging_tokens_permutes_coordinates_and_fields():
     shape, rho = scenario.structure.shape, scenario.law.joint_rho
     x = np.asarray(to_coordinates(start(scenario, "semantic"), rho))
     x = x + 0.2 * np.random.default_rng(1).normal(size=x.shape)
-    here = from_coordinates(x, rho, 2)
+    here = Overlaps(*map(np.asarray, from_coordinates(x, rho, 2)))
     for g in symmetries(scenario):
         there = from_coordinates(coordinate_action(g, shape) @ x, rho, 2)
         order, s, t = list(g.order), np.array(g.student), np.array(g.teacher)
