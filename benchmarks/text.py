@@ -1,8 +1,9 @@
-"""Does the theory hold for real words? Training on them, on Gaussian surrogates, and the theory, one thing changed at a time.
+"""Does the theory hold for real words? Training on them and on Gaussian surrogates, and theory, one change at a time.
 
     python -m benchmarks.text table            every variant, both starts, L = 2 and 3; kept as soon as it is there
     python -m benchmarks.text sizes            the same for the sentences as they are, at several d
-    python -m benchmarks.text page             writes the tables of docs/text.md from what is there
+    python -m benchmarks.text tables           the tables of the documentation from what is there
+    python -m benchmarks.text picture          the figure, likewise
 
 Results are read from and written to docs/results/text.json; what is there is not computed again.
 """
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-RESULTS, PAGE = ROOT / "docs" / "results" / "text.json", ROOT / "docs" / "text.md"
+RESULTS = ROOT / "docs" / "results" / "text.json"
 TASKS = {2: {"alpha": 2.0, "omega": 0.3}, 3: {"alpha": 1.25, "omega": 0.5}}
 DIMENSION, SEEDS = 200, 24
 SIZES = (50, 100, 200, 400)
@@ -48,8 +49,8 @@ def measure(name: str, length: int, dimension: int, change: str, start: str) -> 
 def table() -> None:
     from dotphase.text.universality import VARIANTS
 
-    for length in TASKS:
-        for change in VARIANTS:
+    for change in VARIANTS:
+        for length in TASKS:
             for start in STARTS:
                 measure(f"L = {length}, {change}, {start}", length, DIMENSION, change, start)
 
@@ -60,73 +61,115 @@ def sizes() -> None:
             measure(f"L = 2, d = {d}, {start}", 2, d, "as they are", start)
 
 
+def picture() -> None:
+    """The figure `text` from what is there, as docs/pictures/figure-text.png."""
+    import numpy as np
+    import xarray
+
+    from dotphase.figures.style import on_the_page
+    from dotphase.figures.text import FIGURE
+    from dotphase.sweeps.kinds.text import OBSERVABLES, SOURCES
+    from dotphase.text.universality import VARIANTS
+
+    def dataset(length: int) -> xarray.Dataset:
+        entries = [[known()[f"L = {length}, {change}, {start}"] for start in STARTS] for change in VARIANTS]
+        number = lambda found, part: np.nan if found is None or found[part] is None else found[part]
+        read = lambda name, key, part: (
+            ("variant", "start", "source"),
+            [[[number(each.get(key(s), {}).get(name), part) for s in SOURCES] for each in row] for row in entries],
+        )
+        ways = {"": lambda source: source, "off_": lambda source: f"sentences less {source}"}
+        variables = {
+            f"words_{prefix}{name}{ending}": read(name, key, part)
+            for name in OBSERVABLES
+            for prefix, key in ways.items()
+            for ending, part in {"": "value", "_error": "error"}.items()
+        }
+        return xarray.Dataset(variables, {"variant": list(VARIANTS), "start": list(STARTS), "source": list(SOURCES)})
+
+    with on_the_page():
+        drawn = FIGURE.draw({f"text-{length}": dataset(length) for length in TASKS})
+        drawn.savefig(ROOT / "docs" / "pictures" / "figure-text.png")
+
+
 def run() -> None:
     table()
     sizes()
-    page()
+    tables()
+    picture()
 
 
-def page() -> None:
-    """Put the tables between the marks of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {"deviations": _deviations(), "sizes": _sizes()}.items():
-        first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(first)
-        _, _, after = rest.partition(last)
-        text = before + first + "\n".join(lines) + "\n" + last + after
-    PAGE.write_text(text, encoding="utf-8")
+def tables() -> None:
+    """Keep the tables of the documentation beside what they are made from."""
+    command = "python -m benchmarks.text"
+    found = {f"deviations of {length}": _deviations(length) for length in TASKS} | {"sizes": _sizes()}
+    keep(
+        "tables",
+        {
+            name: table | {"command": f"{command} {'sizes' if name == 'sizes' else 'table'}"}
+            for name, table in found.items()
+        },
+    )
 
 
-def _deviations() -> list[str]:
-    """ε_g and ε_t of every variant, and how far surrogates and theory are from it, in standard errors."""
+def _deviations(length: int) -> dict[str, Any]:
+    """ε_g and ε_t of every variant, and how far surrogates are from it, in standard errors."""
     from dotphase.text.universality import VARIANTS
 
-    lines = []
-    for length, task in TASKS.items():
-        lines += [
-            "",
-            f"L = {length}, α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds:",
-            "",
-        ]
-        lines += [_HEAD, "|---|---|---|---|---|---|---|---|"]
-        for change in VARIANTS:
-            for start in STARTS:
-                entry = known().get(f"L = {length}, {change}, {start}")
-                if entry is not None:
-                    lines += [_line(f"{change}, {start}", entry, name) for name in ("test_error", "train_loss")]
-    return lines
+    rows = []
+    for change in VARIANTS:
+        for start in STARTS:
+            entry = known().get(f"L = {length}, {change}, {start}")
+            if entry is not None:
+                rows += [_row(change, start, entry, name) for name in SYMBOLS]
+    task = TASKS[length]
+    note = f"α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds; in units of 10⁻³."
+    return {"columns": COLUMNS, "rows": rows, "note": note}
 
 
-_HEAD = "| sentences | | trained on them | Gaussian | s.e. | with lengths | s.e. | theory with lengths |"
+SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t"}
+COLUMNS = [
+    "sentences",
+    "start",
+    "",
+    "trained on them",
+    "Gaussian",
+    "s.e.",
+    "with lengths",
+    "s.e.",
+    "theory",
+    "theory with lengths",
+]
 
 
-def _line(what: str, entry: dict[str, Any], name: str) -> str:
-    symbol = {"test_error": "ε_g", "train_loss": "ε_t"}[name]
-    cells = [what if name == "test_error" else "", symbol, _shown(entry["sentences"][name])]
+def _row(change: str, start: str, entry: dict[str, Any], name: str) -> list[str]:
+    cells = [change, start, SYMBOLS[name], _shown(entry["sentences"][name])]
     for each in ("gaussian", "scaled"):
         difference = entry[f"sentences less {each}"][name]
         cells += [_shown(entry[each][name]), f"{difference['value'] / difference['error']:+.1f}"]
-    return "| " + " | ".join([*cells, _shown(entry["theory scaled"][name])]) + " |"
+    return [*cells, *(_shown(entry[f"theory {each}"][name]) for each in ("gaussian", "scaled"))]
 
 
-def _sizes() -> list[str]:
-    lines = ["", "| d | start | trained on them | Gaussian | with lengths | theory, Gaussian | theory, with lengths |"]
-    lines += ["|---|---|---|---|---|---|---|"]
+def _sizes() -> dict[str, Any]:
+    sources = ("sentences", "gaussian", "scaled", "theory gaussian", "theory scaled")
+    rows = []
     for d in SIZES:
         for start in STARTS:
             entry = known().get(f"L = 2, d = {d}, {start}")
             if entry is not None:
-                sources = ("sentences", "gaussian", "scaled", "theory gaussian", "theory scaled")
-                cells = [_shown(entry[source]["test_error"]) for source in sources]
-                lines.append(f"| {d} | {start} | " + " | ".join(cells) + " |")
-    return lines
+                rows.append([str(d), start, *(_shown(entry[source]["test_error"]) for source in sources)])
+    columns = ["d", "start", "trained on them", "Gaussian", "with lengths", "theory", "theory with lengths"]
+    return {"columns": columns, "rows": rows, "note": "Test errors at L = 2, in units of 10⁻³."}
 
 
 def _shown(number: dict[str, Any]) -> str:
     from dotphase import Estimate
 
-    return "–" if number["value"] is None else format(Estimate(1e3 * number["value"], 1e3 * number["error"]), "()")
+    known = number["value"] is not None and number["error"] is not None
+    return format(Estimate(1e3 * number["value"], 1e3 * number["error"]), "()") if known else "–"
 
 
 if __name__ == "__main__":
-    {"table": table, "sizes": sizes, "page": page}[sys.argv[1] if len(sys.argv) > 1 else "table"]()
+    {"table": table, "sizes": sizes, "tables": tables, "picture": picture}[
+        sys.argv[1] if len(sys.argv) > 1 else "table"
+    ]()

@@ -68,6 +68,8 @@ def test_what_can_be_done_to_sentences(sentences):
     alone = sentences.without_repeats()
     assert (alone.ids[:, 0] != alone.ids[:, 1]).all()
     assert len(np.unique(alone.ids, axis=0)) == alone.count < sentences.count
+    once = sentences.every_word_once()
+    assert len(np.unique(once.ids)) == once.ids.size
     lengths = lambda x: np.linalg.norm(x.embeddings, axis=1)
     np.testing.assert_allclose(lengths(sentences.gaussian_words()), lengths(sentences))
     assert np.ptp(lengths(sentences.equal_lengths())) < 1e-9
@@ -228,7 +230,7 @@ def test_matrices_and_ids_that_cannot_be_are_refused(own):
 
 
 def test_a_row_that_does_not_occur_may_be_anything(own):
-    folder, matrix, ids = own
+    folder, matrix, _ = own
     matrix = np.vstack([matrix, np.full((1, 6), np.nan, np.float32)])
     np.save(folder / "E.npy", matrix)
     assert read_embeddings(folder / "E.npy", folder / "ids.npy").count == 250
@@ -238,7 +240,7 @@ def test_pickles_and_broken_files_are_refused(tmp_path):
     np.save(tmp_path / "o.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "o.npz", np.array([{"a": 1}], dtype=object))
     for name in ("o.npy", "o.npz"):
-        with pytest.raises(ValueError, match="cannot be read|objects"):
+        with pytest.raises(ValueError, match=r"cannot be read|objects"):
             open_array(tmp_path / name)
     with pytest.raises(ValueError, match="safetensors"):
         open_array(write(tmp_path / "x.safetensors", b"\xff" * 64))

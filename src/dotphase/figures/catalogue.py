@@ -23,6 +23,7 @@ MODULES = {
     "one-pass": "one_pass",
     "possible": "possible",
     "attentions": "attentions",
+    "text": "text",
 }
 
 

@@ -38,6 +38,7 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
     "shuffled": lambda raw: raw.centred().whitened().shuffled(),
     "Gaussian words": lambda raw: raw.centred().whitened().gaussian_words(),
     "equal lengths": lambda raw: raw.centred().whitened().equal_lengths(),
+    "every word once": lambda raw: raw.every_word_once().centred().whitened(),
 }
 
 
@@ -65,7 +66,8 @@ class Universality(Result):
 
     @property
     def headline(self) -> str:
-        return f"real tokens against their surrogates, {self.start} start, d = {self.trained.dimension}: {brief(self.scenario)}"
+        size = f"{self.start} start, d = {self.trained.dimension}"
+        return f"real tokens against their surrogates, {size}: {brief(self.scenario)}"
 
     def value(self, source: str, name: str) -> Estimate:
         """An observable of `"sentences"`, of training on a surrogate, `"gaussian"` or `"scaled"`, or of its theory,
