@@ -32,15 +32,15 @@ def arbitrary_scenario(seed: int) -> Scenario:
     matrix = rng.dirichlet(np.ones(length), size=length)
     teacher = mixture(matrix, float(rng.random()), softmax_attention(int(rng.integers(1, 3))))
     decades = lambda low, high: float(10 ** rng.uniform(np.log10(low), np.log10(high)))
-    sigma = decades(0.2, 2.0)
+    sigma = decades(0.3, 2.0)
     gamma = sigma**2 * rng.gamma(2.0, 0.5, size=(kinds, length))
     return Scenario(
         teacher,
         student,
         Tokens(gamma, rng.dirichlet(np.ones(kinds))),
         Positions(rng.normal(size=(kinds, length))),
-        sample_ratio=decades(0.1, 10.0),
-        ridge=decades(1e-3, 1.0),
+        sample_ratio=decades(0.3, 10.0),
+        ridge=decades(1e-4, 0.1),
     )
 
 
