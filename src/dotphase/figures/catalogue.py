@@ -22,6 +22,7 @@ MODULES = {
     "accuracy": "accuracy",
     "one-pass": "one_pass",
     "possible": "possible",
+    "text": "text",
 }
 
 
