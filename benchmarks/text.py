@@ -1,4 +1,4 @@
-"""Does the theory hold for real words? Training on them, on Gaussian surrogates, and the theory, one thing changed at a time.
+"""Does the theory hold for real words? Training on them and on Gaussian surrogates, and theory, one change at a time.
 
     python -m benchmarks.text table            every variant, both starts, L = 2 and 3; kept as soon as it is there
     python -m benchmarks.text sizes            the same for the sentences as they are, at several d

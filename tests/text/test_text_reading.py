@@ -228,7 +228,7 @@ def test_matrices_and_ids_that_cannot_be_are_refused(own):
 
 
 def test_a_row_that_does_not_occur_may_be_anything(own):
-    folder, matrix, ids = own
+    folder, matrix, _ = own
     matrix = np.vstack([matrix, np.full((1, 6), np.nan, np.float32)])
     np.save(folder / "E.npy", matrix)
     assert read_embeddings(folder / "E.npy", folder / "ids.npy").count == 250
@@ -238,7 +238,7 @@ def test_pickles_and_broken_files_are_refused(tmp_path):
     np.save(tmp_path / "o.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "o.npz", np.array([{"a": 1}], dtype=object))
     for name in ("o.npy", "o.npz"):
-        with pytest.raises(ValueError, match="cannot be read|objects"):
+        with pytest.raises(ValueError, match=r"cannot be read|objects"):
             open_array(tmp_path / name)
     with pytest.raises(ValueError, match="safetensors"):
         open_array(write(tmp_path / "x.safetensors", b"\xff" * 64))

@@ -50,7 +50,7 @@ DATA = _option("data", Path, "Sentences that `dotphase text` wrote: their law, a
 
 def of_scenario(*without: str, data: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command, whose first argument is a scenario, the options that describe one, but those `without`. A command
-    that takes `data` has a second argument, the sentences of `--data` or None, whose law is then that of the scenario."""
+    that takes `data` has a second argument, the sentences of `--data` or None; the scenario then has their law."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         described = [option for option in SCENARIO if option.name not in without]

@@ -142,7 +142,8 @@ def compare(
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of theory and
     message passing, as in `solve`: the reached one unless told otherwise, since that is what training follows
-    (docs/minima.md), with the lowest beside it; `data`, sentences for the two experiments, as in `train`; `progress`, True for a bar or a function `progress(done, total)`.
+    (docs/minima.md), with the lowest beside it; `data`, sentences for the experiments, as in `train`; `progress`, True
+    for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """

@@ -33,11 +33,19 @@ APART = 0.16  # of the two branches in one row
 
 def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
-    options: dict[str, Any] = {"kind": "text", "variants": list(CHANGES), "starts": BRANCHES, "seeds": 48 if full else 8}
+    options: dict[str, Any] = {
+        "kind": "text",
+        "variants": list(CHANGES),
+        "starts": BRANCHES,
+        "seeds": 48 if full else 8,
+    }
     options |= {"d": 200 if full else 100, "theory": full, "nodes": 2**15}
     return {
         f"text-{length}": make_study(
-            f"real words, L = {length}", {"omega": task["omega"]}, {"alpha": [task["alpha"]]}, words=options | {"length": length}
+            f"real words, L = {length}",
+            {"omega": task["omega"]},
+            {"alpha": [task["alpha"]]},
+            words=options | {"length": length},
         )
         for length, task in TASKS.items()
     }
@@ -65,13 +73,24 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
     places = np.arange(len(names))[::-1].astype(float)
     axis.axvline(0, color="#111111", lw=0.8, zorder=0)
     for branch, shift in zip(BRANCHES, (APART, -APART), strict=True):
-        look: dict[str, Any] = {"color": COLOURS[branch], "fmt": MARKERS[branch], "ms": 4, "capsize": 1.8, "elinewidth": 0.9}
-        for source, fill, told in (("gaussian", "white", "same covariances"), ("scaled", COLOURS[branch], "and same lengths")):
+        look: dict[str, Any] = {
+            "color": COLOURS[branch],
+            "fmt": MARKERS[branch],
+            "ms": 4,
+            "capsize": 1.8,
+            "elinewidth": 0.9,
+        }
+        for source, fill, told in (
+            ("gaussian", "white", "same covariances"),
+            ("scaled", COLOURS[branch], "and same lengths"),
+        ):
             at = {"start": branch, "source": source}
             surrogate = dataset[f"words_{name}"].sel(at).values
             off, error = (dataset[f"words_off_{name}{ending}"].sel(at).values for ending in ("", "_error"))
             label = f"{branch}: Gaussian surrogate of the {told}" if source == "gaussian" else f"{branch}: {told}"
-            axis.errorbar(100 * off / surrogate, places + shift, xerr=100 * error / surrogate, mfc=fill, label=label, **look)
+            axis.errorbar(
+                100 * off / surrogate, places + shift, xerr=100 * error / surrogate, mfc=fill, label=label, **look
+            )
         _draw_theory(axis, dataset, name, branch, places + shift)
     axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
     axis.set_ylim(-0.6, len(names) - 0.4)
@@ -92,8 +111,8 @@ FIGURE = PaperFigure(
     caption=(
         "Students trained on sentences of real words (Python's help texts, vectors from their mutual information, "
         "centred and whitened unless said otherwise) against students trained on Gaussian tokens with the same "
-        "covariances (open) and with the same lengths, too (filled); crosses: the theory of the latter, d → ∞. Each row "
-        "takes one property of real tokens away. Were the law of covariances and lengths all that matters, the filled "
+        "covariances (open) and with the same lengths, too (filled); crosses: the theory of the latter, d → ∞. Each "
+        "row takes one property of real tokens away. Were the law of covariances and lengths all that matters, the filled "
         "points would lie at zero. Bars: one standard error over seeds."
     ),
     studies=studies,

@@ -19,7 +19,7 @@ from .instance import Instance
 from .objective import gram_loss
 from .sampling import Grams, Sample, sample
 from .source import Data
-from .test_error import test_error
+from .test_error import error_of_weights
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -47,7 +47,7 @@ class LinearFits(Result):
         return {"matrix": (("seed", "token", "token_"), self.matrices)}
 
     @property
-    def test_error(self) -> Estimate:
+    def error_of_weights(self) -> Estimate:
         return over_seeds(self.test_errors)
 
     @property
@@ -93,10 +93,10 @@ def fit_linear(
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
     d, fits = realised[0].dimension, []
     for instance in track(realised, f"linear baseline, d = {d}", progress):
-        data = sample(instance)
-        matrix = ridge_matrix(data)
-        error = linear_test_error(data.instance, matrix, rule)
-        fits.append((matrix, float(error.value), _mean_loss(data, matrix)))
+        drawn = sample(instance)
+        matrix = ridge_matrix(drawn)
+        error = linear_test_error(instance, matrix, rule)
+        fits.append((matrix, float(error.value), _mean_loss(drawn, matrix)))
     matrices, test_errors, train_losses = zip(*fits, strict=True)
     return LinearFits(scenario, d, np.stack(matrices), test_errors, train_losses, perf_counter() - begin)
 
@@ -113,7 +113,7 @@ def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None 
     scenario = instance.scenario
     always = scenario.vary(student=constant_attention(matrix), positions=no_positions(scenario.length))
     blind = Instance(always, instance.dimension, instance.seed, instance.data)
-    return test_error(blind, np.zeros((instance.dimension, 1)), rule)
+    return error_of_weights(blind, np.zeros((instance.dimension, 1)), rule)
 
 
 def _mean_loss(data: Sample, matrix: np.ndarray) -> float:

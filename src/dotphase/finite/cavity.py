@@ -23,7 +23,7 @@ STEPS, KEPT, SETTLED = 200, 0.5, 1e-6  # of the iteration for V, which keeps a h
 
 
 class Cavity(NamedTuple):
-    """`response`: V, (L, r_s, r_s) or (L, L, r_s, r_s);  `centres`: w, `fields`: z, `lowest`: the lowest minima, (L, r_s, n)."""
+    """`response`: V, as in `Gamp`;  `centres`: w, `fields`: z, `lowest`: the lowest minima, (L, r_s, n)."""
 
     response: np.ndarray
     centres: np.ndarray

@@ -77,12 +77,13 @@ class LocalProblem:
         """What of the fields of these weights is signal, E[w | u] = m + θ ρ⁻¹ u, (L, r_s, n)."""
         instance, u = self._instance, self._teacher_fields
         found, teacher = overlaps(instance, weights), instance.teacher_weights
-        if instance.Gamma is None:
+        Gamma = instance.Gamma
+        if Gamma is None:
             rho = np.einsum("li,it,iu->ltu", instance.gamma, teacher, teacher) / instance.dimension
             slope = found.theta @ np.linalg.inv(rho)
             return found.m[..., None] + np.einsum("lat,ltn->lan", slope, u)
         with_teacher = lambda left: joined(
-            np.einsum("lki,ia,it->lkat", instance.Gamma, left, teacher, optimize=True) / instance.dimension
+            np.einsum("lki,ia,it->lkat", Gamma, left, teacher, optimize=True) / instance.dimension
         )
         slope = with_teacher(weights) @ np.linalg.inv(with_teacher(teacher))
         scales = 1.0 if self._scales is None else self._scales[:, None]
@@ -105,7 +106,10 @@ class LocalProblem:
         return Prox(fields, slopes, slope_response, float(several))
 
     def _prox_in_own_coordinates(self, w: np.ndarray, V: np.ndarray, guesses: np.ndarray, how: str) -> tuple:
-        """z = diag(s) C t with V = C Cᵀ, so that g = diag(1/s) C⁻ᵀ (t* − t_w) and Σ_μ s ∂g/∂w s = C⁻ᵀ (Σ_μ ∂t*/∂t_w − 1) C⁻¹."""
+        """z = diag(s) C t with V = C Cᵀ, so that
+
+        g = diag(1/s) C⁻ᵀ (t* − t_w),   Σ_μ s ∂g/∂w s = C⁻ᵀ (Σ_μ ∂t*/∂t_w − 1) C⁻¹.
+        """
         C = np.linalg.cholesky(joined(V))
         s = np.ones((len(w), 1, w.shape[-1])) if self._scales is None else self._scales[:, None]
         inverse, flat = np.linalg.inv(C), lambda z: z.reshape(*z.shape[:-3], -1, z.shape[-1])

@@ -1,7 +1,7 @@
 """How the weights answer to a pull on a sample, V, and what stands between samples and directions: Γ, γ and the scales.
 
-Tokens on their own (γ) have one V_l per token, (L, r_s, r_s). Tokens that know of each other (Γ) have one for every two,
-V_ll', (L, L, r_s, r_s), of which the first are the case l = l'. A sample with scales s feels V_ll' s_l s_l'.
+Tokens on their own (γ) have one V_l per token, (L, r_s, r_s). Tokens that know of each other (Γ) have one for every
+two, V_ll', (L, L, r_s, r_s), of which the first are the case l = l'. A sample with scales s feels V_ll' s_l s_l'.
 """
 
 from __future__ import annotations
@@ -37,10 +37,7 @@ class Coupling:
         """V g of every sample, Σ_l' s_l s_l' V_ll' g_l', for g of shape (L, r_s, n)."""
         if self.scales is not None:
             slopes = self.scales[:, None] * slopes
-        if self.Gamma is None:
-            found = np.einsum("lab,lbn->lan", V, slopes)
-        else:
-            found = np.einsum("lkab,kbn->lan", V, slopes)
+        found = np.einsum("lab,lbn->lan" if self.Gamma is None else "lkab,kbn->lan", V, slopes)
         return found if self.scales is None else self.scales[:, None] * found
 
     def own(self, weights: np.ndarray, V_hat: np.ndarray) -> np.ndarray:

@@ -28,8 +28,8 @@ class Data(Protocol):
 
 
 class Source(Protocol):
-    """`tokens(block)`: x of consecutive sentences, (L, n, d), called once for each block in order; `scales`: s of all of
-    them, (L, n), or None where all are one."""
+    """`tokens(block)`: x of consecutive sentences, (L, n, d), called once for each block in order; `scales`: s of all
+    of them, (L, n), or None where all are one."""
 
     scales: np.ndarray | None
 

@@ -42,7 +42,7 @@ class Moments(NamedTuple):
     encodings: np.ndarray
 
 
-def test_error(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
+def error_of_weights(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
     """ε_g of given weights: exact where the law of the tokens is known, else on sentences that were held out."""
     if instance.data is None:
         return exact_test_error(instance, weights, rule)
@@ -176,7 +176,7 @@ def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=64)
-def _compiled(student: Form, teacher: Form):
+def _compiled(student: Form, teacher: Form) -> Any:
     import jax
 
     def average(reduced: Moments, points, weights, scales, student_numbers, teacher_numbers):

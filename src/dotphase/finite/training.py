@@ -20,7 +20,7 @@ from .overlaps import overlaps
 from .runs import Run, Runs, Trajectory
 from .source import Data
 from .starts import Start, name_of, start_weights
-from .test_error import test_error
+from .test_error import error_of_weights
 
 SINGLE_TOLERANCE = 1e-4
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
@@ -87,7 +87,7 @@ def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = Non
         steps=end.steps,
         evaluations=end.evaluations,
         weights=end.weights if found else None,
-        test_error=test_error(instance, end.weights) if found else None,
+        test_error=error_of_weights(instance, end.weights) if found else None,
         train_loss=end.value / instance.dimension if found else None,
         overlaps=overlaps(instance, end.weights) if found else None,
         gradient_norm=end.gradient_norm if found else None,

@@ -27,8 +27,8 @@ class MeasuredTokens(Result):
     - `lengths`: what is known of the tokens' lengths.
     - `neglected`: numbers that are zero where the law is exact: `off_diagonal`, the share of all second moments (in
       squares) between different directions, beside that which n sentences of this law would show; `within_kinds`, the
-      share lost by giving a kind one Γ; `means`, the squared mean token relative to its mean square; `kurtosis`, the mean excess
-      fourth moment along a direction once the length is taken out.
+      share lost by giving a kind one Γ; `means`, the squared mean token relative to its mean square; `kurtosis`, the
+      mean excess fourth moment along a direction once the length is taken out.
     """
 
     tokens: Tokens
@@ -76,17 +76,18 @@ def tokens_from_samples(
 ) -> MeasuredTokens:
     """The law of tokens behind an array of sentences x, (n, L, d).
 
-    The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance *between* tokens where Σ̄ is
-    flat). Along each Γ_ll' is measured; directions are sorted, put into `kinds` of equal size, and each kind gets its mean
-    Γ. Eigenvalues that spread no more than those of n isotropic sentences would, 4√(d/n), are one kind. The length of a token is s_l² = x_lᵀΣ_l⁻¹x_l/d; its law, less what Gaussians in d
-    dimensions fluctuate anyway, becomes the law of the scales where it is wider than theirs.
+    The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance *between* tokens where Σ̄
+    is flat). Along each Γ_ll' is measured; directions are sorted, put into `kinds` of equal size, and each kind gets
+    its mean Γ. Eigenvalues that spread no more than those of n isotropic sentences would, 4√(d/n), are one kind. The
+    length of a token is s_l² = x_lᵀΣ_l⁻¹x_l/d; its law, less what Gaussians in d dimensions fluctuate anyway, becomes
+    the law of the scales where it is wider than theirs.
 
     **Arguments**
 
     - `x`: the array, or `Sentences`;  `kinds`: at most so many kinds of direction.
     - `scales`: whether to look for lengths; without, the law is Gaussian.
-    - `alike`: whether all places in a sentence have one law, as in a text that is cut anywhere: then tokens are averaged,
-      and so are all pairs of tokens at one distance.
+    - `alike`: whether all places in a sentence have one law, as in a text that is cut anywhere: then tokens are
+      averaged, and so are all pairs of tokens at one distance.
 
     **Example**
 

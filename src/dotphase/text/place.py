@@ -43,7 +43,7 @@ def scenario_of(
     tokens = law.tokens if isinstance(law, MeasuredTokens) else law
     length = tokens.gamma.shape[1]
     A = FALL ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
-    encodings = Positions([np.linspace(1, -1, length) if length > 1 else [1.0]])
+    encodings = Positions(np.linspace(1, -1, length)[None])
     teacher = mixture(A / A.sum(1, keepdims=True), omega)
     return Scenario(teacher, softmax_attention(1), tokens, encodings, alpha, ridge)
 
@@ -115,7 +115,7 @@ def phase_of(
     **Arguments**
 
     - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
-    - `scenario`: the task; `scenario_of` their law with α = n/d unless given. Its tokens are replaced by those measured.
+    - `scenario`: the task; `scenario_of` their law with α = n/d unless given. Its tokens become those measured.
     - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the Gaussian averages.
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.

@@ -52,8 +52,8 @@ def read_text(
     named = ", ".join(map(str, listed)) or DEFAULT
     if not sum(map(len, ids)):
         raise ValueError(
-            f"{named}: too short for a sentence of {length} tokens: {everything.size} words, of which {corpus.size} are "
-            f"of a kind that occurs {least} times or more"
+            f"{named}: too short for a sentence of {length} tokens: {everything.size} words, of which {corpus.size} "
+            f"occur {least} times or more"
         )
     told = {"text": named, "read": everything.size, "kept": corpus.size, "window": window, "least": least}
     found = Sentences(embed(corpus, dimension, window), np.concatenate(ids), tuple(corpus.words), told)

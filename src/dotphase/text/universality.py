@@ -65,7 +65,8 @@ class Universality(Result):
 
     @property
     def headline(self) -> str:
-        return f"real tokens against their surrogates, {self.start} start, d = {self.trained.dimension}: {brief(self.scenario)}"
+        size = f"{self.start} start, d = {self.trained.dimension}"
+        return f"real tokens against their surrogates, {size}: {brief(self.scenario)}"
 
     def value(self, source: str, name: str) -> Estimate:
         """An observable of `"sentences"`, of training on a surrogate, `"gaussian"` or `"scaled"`, or of its theory,
