@@ -112,8 +112,8 @@ FIGURE = PaperFigure(
         "Students trained on sentences of real words (Python's help texts, vectors from their mutual information, "
         "centred and whitened unless said otherwise) against students trained on Gaussian tokens with the same "
         "covariances (open) and with the same lengths, too (filled); crosses: the theory of the latter, d → ∞. Each "
-        "row takes one property of real tokens away. Were the law of covariances and lengths all that matters, the filled "
-        "points would lie at zero. Bars: one standard error over seeds."
+        "row takes one property of real tokens away. Were the law of covariances and lengths all that matters, the "
+        "filled points would lie at zero. Bars: one standard error over seeds."
     ),
     studies=studies,
     draw=draw,

@@ -47,7 +47,7 @@ class LinearFits(Result):
         return {"matrix": (("seed", "token", "token_"), self.matrices)}
 
     @property
-    def error_of_weights(self) -> Estimate:
+    def test_error(self) -> Estimate:
         return over_seeds(self.test_errors)
 
     @property

@@ -211,7 +211,9 @@ def _expected_grams(reduced: Moments, zeta: list[list], scales: Any) -> Grams:
 
 def _scaled(value: Any, scales: Any, *tokens: int) -> Any:
     """The value times the scales of some tokens."""
-    for l in tokens if scales is not None else ():
+    if scales is None:
+        return value
+    for l in tokens:
         value = value * scales[l]
     return value
 

@@ -28,7 +28,8 @@ class MeasuredTokens(Result):
     - `neglected`: numbers that are zero where the law is exact: `off_diagonal`, the share of all second moments (in
       squares) between different directions, beside that which n sentences of this law would show; `within_kinds`, the
       share lost by giving a kind one Γ; `means`, the squared mean token relative to its mean square; `kurtosis`, the
-      mean excess fourth moment along a direction once the length is taken out.
+      mean excess fourth moment along a direction once the length is taken out; `alignment`, by how much the cosine of
+      two neighbours varies more (in squares) than it does in Gaussian sentences.
     """
 
     tokens: Tokens
@@ -111,7 +112,10 @@ def tokens_from_samples(
     ratio = np.ones((length, length)) if law is None else law.second_moment(length)
     Gamma = np.stack([_positive(along[group].mean(0) / ratio) for group in groups])
     tokens = Tokens(weights=share, covariances=Gamma, scales=law)
-    neglected = _neglected(found, along, basis, groups, count) | {"kurtosis": lengths.kurtosis}
+    neglected = _neglected(found, along, basis, groups, count) | {
+        "kurtosis": lengths.kurtosis,
+        "alignment": max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2),
+    }
     return MeasuredTokens(tokens, basis, count, lengths, neglected)
 
 

@@ -1,4 +1,5 @@
-"""How long tokens are: the law of s_l² = x_lᵀΣ_l⁻¹x_l/d, and whether it is wider than that of Gaussian tokens."""
+"""How long tokens are: the law of s_l² = x_lᵀΣ_l⁻¹x_l/d, and whether it is wider than that of Gaussian tokens; and how
+much two tokens of one sentence point the same way."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ class Lengths(Result):
     - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/d), what it would be without scales.
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
     - `kurtosis`: the mean over directions of E[y⁴]/E[y²]² − 3 for y = x/s.
+    - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of two neighbouring tokens
+      (in units of Σ_l^{1/2}); the latter is about 1/√d for Gaussian tokens, `alignment_of_gaussians`.
     """
 
     law: Scales | None
@@ -31,11 +34,15 @@ class Lengths(Result):
     spread_of_gaussians: float
     correlation: float
     kurtosis: float
+    alignment: float = 0.0
+    alignment_spread: float = 0.0
+    alignment_of_gaussians: float = 0.0
 
     @property
     def headline(self) -> str:
         width = f"s² = 1 ± {self.spread:.3f} (Gaussian tokens: ± {self.spread_of_gaussians:.3f})"
-        return f"lengths: {width}, correlation of two tokens' {self.correlation:+.3f}"
+        cosine = f"{self.alignment:.3f} ± {self.alignment_spread:.3f} (± {self.alignment_of_gaussians:.3f})"
+        return f"lengths: {width}, correlation of two tokens' {self.correlation:+.3f}; cosine of neighbours {cosine}"
 
     def __str__(self) -> str:
         return self.headline
@@ -44,18 +51,29 @@ class Lengths(Result):
 def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool) -> Lengths:
     """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the directions, (L, d)."""
     inverse = np.where(gamma > 0, 1 / np.where(gamma > 0, gamma, 1), 0)
-    squares, fourth, second, d = [], 0.0, 0.0, gamma.shape[1]
+    squares, cosines, fourth, second, d = [], [], 0.0, 0.0, gamma.shape[1]
     for block in blocks:
-        y = block**2 * inverse[:, None]
-        squares.append(y.mean(-1))
-        y = y / np.maximum(squares[-1], 1e-300)[:, :, None]
+        y = block * np.sqrt(inverse)[:, None]
+        squares.append((y**2).mean(-1))
+        y = y / np.sqrt(np.maximum(squares[-1], 1e-300))[:, :, None]
+        cosines.append(np.einsum("lni,lni->ln", y[1:], y[:-1]) / d)
+        y = y**2
         fourth, second = fourth + (y**2).sum(1), second + y.sum(1)
     s2 = np.concatenate(squares, axis=1)
     s2 = s2 / s2.mean(1, keepdims=True)
     count = s2.shape[1]
     with np.errstate(invalid="ignore"):
         kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2)) * (1 + 2 / d) - 3
-    return Lengths(_law(s2, d, alike), float(s2.std()), float(np.sqrt(2 / d)), _correlation(s2)[0], kurtosis)
+    seen, spread, shared = _law(s2, d, alike), float(s2.std()), _correlation(s2)[0]
+    return Lengths(seen, spread, float(np.sqrt(2 / d)), shared, kurtosis, *_alignment(np.concatenate(cosines, 1), d))
+
+
+def _alignment(cosine: np.ndarray, d: int) -> tuple[float, float, float]:
+    """Mean and spread of the cosines, and the spread that Gaussian tokens of that mean have, (1 − c²)/√d."""
+    if not len(cosine):
+        return 0.0, 0.0, 0.0
+    mean = float(cosine.mean())
+    return mean, float(cosine.std(1).mean()), (1 - mean**2) / np.sqrt(d)
 
 
 def _law(s2: np.ndarray, d: int, alike: bool) -> Scales | None:
