@@ -25,8 +25,8 @@ class Lengths(Result):
     - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/d), what it would be without scales.
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
     - `kurtosis`: the mean over directions of E[y⁴]/E[y²]² − 3 for y = x/s.
-    - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of two neighbouring tokens
-      (in units of Σ_l^{1/2}); the latter is about 1/√d for Gaussian tokens, `alignment_of_gaussians`.
+    - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of two neighbouring
+      tokens (in units of Σ_l^{1/2}); the latter is about 1/√d for Gaussian tokens, `alignment_of_gaussians`.
     """
 
     law: Scales | None
