@@ -2,7 +2,7 @@
 
     python -m benchmarks.text table            every variant, both starts, L = 2 and 3; kept as soon as it is there
     python -m benchmarks.text sizes            the same for the sentences as they are, at several d
-    python -m benchmarks.text page             writes the tables of docs/text.md from what is there
+    python -m benchmarks.text tables           the tables of the documentation from what is there
 
 Results are read from and written to docs/results/text.json; what is there is not computed again.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-RESULTS, PAGE = ROOT / "docs" / "results" / "text.json", ROOT / "docs" / "text.md"
+RESULTS = ROOT / "docs" / "results" / "text.json"
 TASKS = {2: {"alpha": 2.0, "omega": 0.3}, 3: {"alpha": 1.25, "omega": 0.5}}
 DIMENSION, SEEDS = 200, 24
 SIZES = (50, 100, 200, 400)
@@ -63,70 +63,78 @@ def sizes() -> None:
 def run() -> None:
     table()
     sizes()
-    page()
+    tables()
 
 
-def page() -> None:
-    """Put the tables between the marks of the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in {"deviations": _deviations(), "sizes": _sizes()}.items():
-        first, last = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(first)
-        _, _, after = rest.partition(last)
-        text = before + first + "\n".join(lines) + "\n" + last + after
-    PAGE.write_text(text, encoding="utf-8")
+def tables() -> None:
+    """Keep the tables of the documentation beside what they are made from."""
+    command = "python -m benchmarks.text"
+    found = {f"deviations of {length}": _deviations(length) for length in TASKS} | {"sizes": _sizes()}
+    keep(
+        "tables",
+        {
+            name: table | {"command": f"{command} {'sizes' if name == 'sizes' else 'table'}"}
+            for name, table in found.items()
+        },
+    )
 
 
-def _deviations() -> list[str]:
-    """ε_g and ε_t of every variant, and how far surrogates and theory are from it, in standard errors."""
+def _deviations(length: int) -> dict[str, Any]:
+    """ε_g and ε_t of every variant, and how far surrogates are from it, in standard errors."""
     from dotphase.text.universality import VARIANTS
 
-    lines = []
-    for length, task in TASKS.items():
-        lines += [
-            "",
-            f"L = {length}, α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds:",
-            "",
-        ]
-        lines += [_HEAD, "|---|---|---|---|---|---|---|---|"]
-        for change in VARIANTS:
-            for start in STARTS:
-                entry = known().get(f"L = {length}, {change}, {start}")
-                if entry is not None:
-                    lines += [_line(f"{change}, {start}", entry, name) for name in ("test_error", "train_loss")]
-    return lines
+    rows = []
+    for change in VARIANTS:
+        for start in STARTS:
+            entry = known().get(f"L = {length}, {change}, {start}")
+            if entry is not None:
+                rows += [_row(change, start, entry, name) for name in SYMBOLS]
+    task = TASKS[length]
+    note = f"α = {task['alpha']:g}, ω = {task['omega']:g}, d = {DIMENSION}, {SEEDS} seeds; in units of 10⁻³."
+    return {"columns": COLUMNS, "rows": rows, "note": note}
 
 
-_HEAD = "| sentences | | trained on them | Gaussian | s.e. | with lengths | s.e. | theory with lengths |"
+SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t"}
+COLUMNS = [
+    "sentences",
+    "start",
+    "",
+    "trained on them",
+    "Gaussian",
+    "s.e.",
+    "with lengths",
+    "s.e.",
+    "theory",
+    "theory with lengths",
+]
 
 
-def _line(what: str, entry: dict[str, Any], name: str) -> str:
-    symbol = {"test_error": "ε_g", "train_loss": "ε_t"}[name]
-    cells = [what if name == "test_error" else "", symbol, _shown(entry["sentences"][name])]
+def _row(change: str, start: str, entry: dict[str, Any], name: str) -> list[str]:
+    cells = [change, start, SYMBOLS[name], _shown(entry["sentences"][name])]
     for each in ("gaussian", "scaled"):
         difference = entry[f"sentences less {each}"][name]
         cells += [_shown(entry[each][name]), f"{difference['value'] / difference['error']:+.1f}"]
-    return "| " + " | ".join([*cells, _shown(entry["theory scaled"][name])]) + " |"
+    return [*cells, *(_shown(entry[f"theory {each}"][name]) for each in ("gaussian", "scaled"))]
 
 
-def _sizes() -> list[str]:
-    lines = ["", "| d | start | trained on them | Gaussian | with lengths | theory, Gaussian | theory, with lengths |"]
-    lines += ["|---|---|---|---|---|---|---|"]
+def _sizes() -> dict[str, Any]:
+    sources = ("sentences", "gaussian", "scaled", "theory gaussian", "theory scaled")
+    rows = []
     for d in SIZES:
         for start in STARTS:
             entry = known().get(f"L = 2, d = {d}, {start}")
             if entry is not None:
-                sources = ("sentences", "gaussian", "scaled", "theory gaussian", "theory scaled")
-                cells = [_shown(entry[source]["test_error"]) for source in sources]
-                lines.append(f"| {d} | {start} | " + " | ".join(cells) + " |")
-    return lines
+                rows.append([str(d), start, *(_shown(entry[source]["test_error"]) for source in sources)])
+    columns = ["d", "start", "trained on them", "Gaussian", "with lengths", "theory", "theory with lengths"]
+    return {"columns": columns, "rows": rows, "note": "Test errors at L = 2, in units of 10⁻³."}
 
 
 def _shown(number: dict[str, Any]) -> str:
     from dotphase import Estimate
 
-    return "–" if number["value"] is None else format(Estimate(1e3 * number["value"], 1e3 * number["error"]), "()")
+    known = number["value"] is not None and number["error"] is not None
+    return format(Estimate(1e3 * number["value"], 1e3 * number["error"]), "()") if known else "–"
 
 
 if __name__ == "__main__":
-    {"table": table, "sizes": sizes, "page": page}[sys.argv[1] if len(sys.argv) > 1 else "table"]()
+    {"table": table, "sizes": sizes, "tables": tables}[sys.argv[1] if len(sys.argv) > 1 else "table"]()
