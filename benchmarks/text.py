@@ -3,6 +3,7 @@
     python -m benchmarks.text table            every variant, both starts, L = 2 and 3; kept as soon as it is there
     python -m benchmarks.text sizes            the same for the sentences as they are, at several d
     python -m benchmarks.text tables           the tables of the documentation from what is there
+    python -m benchmarks.text picture          the figure, likewise
 
 Results are read from and written to docs/results/text.json; what is there is not computed again.
 """
@@ -60,10 +61,42 @@ def sizes() -> None:
             measure(f"L = 2, d = {d}, {start}", 2, d, "as they are", start)
 
 
+def picture() -> None:
+    """The figure `text` from what is there, as docs/pictures/figure-text.png."""
+    import numpy as np
+    import xarray
+
+    from dotphase.figures.style import on_the_page
+    from dotphase.figures.text import FIGURE
+    from dotphase.sweeps.kinds.text import OBSERVABLES, SOURCES
+    from dotphase.text.universality import VARIANTS
+
+    def dataset(length: int) -> xarray.Dataset:
+        entries = [[known()[f"L = {length}, {change}, {start}"] for start in STARTS] for change in VARIANTS]
+        number = lambda found, part: np.nan if found is None or found[part] is None else found[part]
+        read = lambda name, key, part: (
+            ("variant", "start", "source"),
+            [[[number(each.get(key(s), {}).get(name), part) for s in SOURCES] for each in row] for row in entries],
+        )
+        ways = {"": lambda source: source, "off_": lambda source: f"sentences less {source}"}
+        variables = {
+            f"words_{prefix}{name}{ending}": read(name, key, part)
+            for name in OBSERVABLES
+            for prefix, key in ways.items()
+            for ending, part in {"": "value", "_error": "error"}.items()
+        }
+        return xarray.Dataset(variables, {"variant": list(VARIANTS), "start": list(STARTS), "source": list(SOURCES)})
+
+    with on_the_page():
+        drawn = FIGURE.draw({f"text-{length}": dataset(length) for length in TASKS})
+        drawn.savefig(ROOT / "docs" / "pictures" / "figure-text.png")
+
+
 def run() -> None:
     table()
     sizes()
     tables()
+    picture()
 
 
 def tables() -> None:
@@ -137,4 +170,6 @@ def _shown(number: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    {"table": table, "sizes": sizes, "tables": tables}[sys.argv[1] if len(sys.argv) > 1 else "table"]()
+    {"table": table, "sizes": sizes, "tables": tables, "picture": picture}[
+        sys.argv[1] if len(sys.argv) > 1 else "table"
+    ]()
