@@ -68,6 +68,8 @@ def test_what_can_be_done_to_sentences(sentences):
     alone = sentences.without_repeats()
     assert (alone.ids[:, 0] != alone.ids[:, 1]).all()
     assert len(np.unique(alone.ids, axis=0)) == alone.count < sentences.count
+    once = sentences.every_word_once()
+    assert len(np.unique(once.ids)) == once.ids.size
     lengths = lambda x: np.linalg.norm(x.embeddings, axis=1)
     np.testing.assert_allclose(lengths(sentences.gaussian_words()), lengths(sentences))
     assert np.ptp(lengths(sentences.equal_lengths())) < 1e-9

@@ -25,6 +25,7 @@ CHANGES = {
     "shuffled": "words shuffled",
     "Gaussian words": "Gaussian directions",
     "equal lengths": "equal lengths",
+    "every word once": "every word once",
 }
 TASKS = {2: {"alpha": 2.0, "omega": 0.3}, 3: {"alpha": 1.25, "omega": 0.5}}
 SHOWN = {"test_error": r"test error $\epsilon_g$", "train_loss": r"training loss $\epsilon_t$"}
@@ -73,24 +74,13 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
     places = np.arange(len(names))[::-1].astype(float)
     axis.axvline(0, color="#111111", lw=0.8, zorder=0)
     for branch, shift in zip(BRANCHES, (APART, -APART), strict=True):
-        look: dict[str, Any] = {
-            "color": COLOURS[branch],
-            "fmt": MARKERS[branch],
-            "ms": 4,
-            "capsize": 1.8,
-            "elinewidth": 0.9,
-        }
-        for source, fill, told in (
-            ("gaussian", "white", "same covariances"),
-            ("scaled", COLOURS[branch], "and same lengths"),
-        ):
+        colour = COLOURS[branch]
+        look: dict[str, Any] = {"color": colour, "fmt": MARKERS[branch], "ms": 4, "capsize": 1.8, "elinewidth": 0.9}
+        for source, fill, told in (("gaussian", "white", "covariances"), ("scaled", colour, "and lengths")):
             at = {"start": branch, "source": source}
             surrogate = dataset[f"words_{name}"].sel(at).values
-            off, error = (dataset[f"words_off_{name}{ending}"].sel(at).values for ending in ("", "_error"))
-            label = f"{branch}: Gaussian surrogate of the {told}" if source == "gaussian" else f"{branch}: {told}"
-            axis.errorbar(
-                100 * off / surrogate, places + shift, xerr=100 * error / surrogate, mfc=fill, label=label, **look
-            )
+            off, error = (100 * dataset[f"words_off_{name}{end}"].sel(at).values / surrogate for end in ("", "_error"))
+            axis.errorbar(off, places + shift, xerr=error, mfc=fill, label=f"{branch}, {told}", **look)
         _draw_theory(axis, dataset, name, branch, places + shift)
     axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
     axis.set_ylim(-0.6, len(names) - 0.4)
@@ -102,7 +92,7 @@ def _draw_theory(axis: Axes, dataset: xarray.Dataset, name: str, branch: str, pl
     theory = read("theory scaled")
     if np.isfinite(theory).any():
         off = 100 * (read("sentences") - theory) / theory
-        axis.plot(off, places, "x", color=COLOURS[branch], ms=4.5, mew=1.1, label=f"{branch}: theory with lengths")
+        axis.plot(off, places, "x", color=COLOURS[branch], ms=4.5, mew=1.1, label=f"{branch}, theory")
 
 
 FIGURE = PaperFigure(

@@ -98,6 +98,12 @@ class Sentences:
         unlike = (np.diff(ordered, axis=1) > 0).all(1)
         return self._with("without repeats", ids=np.unique(self.ids[unlike], axis=0))
 
+    def every_word_once(self, seed: int = 0) -> Sentences:
+        """With every word that occurs in one sentence, at one place, with words chosen at random."""
+        words = np.random.default_rng(seed).permutation(np.unique(self.ids))
+        whole = len(words) // self.length
+        return self._with("every word once", ids=words[: whole * self.length].reshape(whole, self.length))
+
     def equal_lengths(self) -> Sentences:
         """With every vector scaled to one length, that of the root mean square token."""
         norm = np.linalg.norm(self.embeddings, axis=1, keepdims=True)

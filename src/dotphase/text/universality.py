@@ -38,6 +38,7 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
     "shuffled": lambda raw: raw.centred().whitened().shuffled(),
     "Gaussian words": lambda raw: raw.centred().whitened().gaussian_words(),
     "equal lengths": lambda raw: raw.centred().whitened().equal_lengths(),
+    "every word once": lambda raw: raw.every_word_once().centred().whitened(),
 }
 
 

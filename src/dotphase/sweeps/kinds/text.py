@@ -19,7 +19,14 @@ SOURCES = ("sentences", "gaussian", "scaled", "theory gaussian", "theory scaled"
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 OVER = ("variant", "start", "source")
 Variant = Literal[
-    "as they are", "not centred", "not whitened", "without repeats", "shuffled", "Gaussian words", "equal lengths"
+    "as they are",
+    "not centred",
+    "not whitened",
+    "without repeats",
+    "shuffled",
+    "Gaussian words",
+    "equal lengths",
+    "every word once",
 ]
 
 
