@@ -41,7 +41,7 @@ def test_kinds_correlations_and_scales_are_found():
     np.testing.assert_allclose(law.tokens.Gamma[::-1], Gamma, atol=4 * 0.4 * np.sqrt(3 / COUNT))
     s2 = law.tokens.scales.s**2
     fourth = float(law.tokens.scales.share @ (s2[:, 0] ** 2 if s2.ndim == 2 else s2**2))
-    assert fourth == pytest.approx(1.36, abs=0.03)
+    assert fourth == pytest.approx(1.36, abs=0.05)
     assert abs(law.neglected["kurtosis"]) < 0.05
 
 

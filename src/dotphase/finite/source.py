@@ -65,7 +65,7 @@ class Drawn:
 class Taken:
     """Sentences of the data without replacement: for training the first n of a shuffled list, for tests the others.
 
-    Their scales are as long as they are: s_l² = Σ_i x_li²/γ_li/d.
+    Their scales are as long as they are: s_l² = |x_l|²/Tr Σ_l.
     """
 
     def __init__(self, instance: Instance, data: Data, stream: str, count: int) -> None:
@@ -88,9 +88,7 @@ class Taken:
         return [slice(k, min(k + 1024, len(self.rows))) for k in range(0, len(self.rows), 1024)]
 
     def _lengths(self, gamma: np.ndarray, block: slice) -> np.ndarray:
-        inverse = np.where(gamma > 0, 1 / np.where(gamma > 0, gamma, 1), 0)
-        square = np.einsum("lni,li->ln", self.tokens(block) ** 2, inverse)
-        return np.sqrt(square / (gamma > 0).sum(1)[:, None])
+        return np.sqrt((self.tokens(block) ** 2).sum(-1) / gamma.sum(1)[:, None])
 
 
 def source_of(instance: Instance, stream: str, count: int) -> Source:

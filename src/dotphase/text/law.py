@@ -80,7 +80,7 @@ def tokens_from_samples(
     The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance *between* tokens where Σ̄
     is flat). Along each Γ_ll' is measured; directions are sorted, put into `kinds` of equal size, and each kind gets
     its mean Γ. Eigenvalues that spread no more than those of n isotropic sentences would, 4√(d/n), are one kind. The
-    length of a token is s_l² = x_lᵀΣ_l⁻¹x_l/d; its law, less what Gaussians in d dimensions fluctuate anyway, becomes
+    length of a token is s_l² = |x_l|²/Tr Σ_l; its law, less what Gaussians in d dimensions fluctuate anyway, becomes
     the law of the scales where it is wider than theirs.
 
     **Arguments**
@@ -114,7 +114,7 @@ def tokens_from_samples(
     tokens = Tokens(weights=share, covariances=Gamma, scales=law)
     neglected = _neglected(found, along, basis, groups, count) | {
         "kurtosis": lengths.kurtosis,
-        "alignment": max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2),
+        "alignment": float(max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2)),
     }
     return MeasuredTokens(tokens, basis, count, lengths, neglected)
 

@@ -1,5 +1,9 @@
-"""How long tokens are: the law of s_l² = x_lᵀΣ_l⁻¹x_l/d, and whether it is wider than that of Gaussian tokens; and how
-much two tokens of one sentence point the same way."""
+"""How long tokens are: the law of s_l² = |x_l|²/Tr Σ_l, and whether it is wider than that of Gaussian tokens; and how
+much two tokens of one sentence point the same way.
+
+For a teacher Q* ~ N(0, I) the fields of a sentence are Gaussian with covariance x_l·x_l'/d, whatever the tokens are: it
+is lengths and angles in the plain sense that matter, not in units of Σ_l.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,11 @@ class Lengths(Result):
     """What was seen of the tokens' lengths.
 
     - `law`: of the scales, None where the lengths are those of Gaussian tokens.
-    - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/d), what it would be without scales.
+    - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/D) without scales, D = (Tr Σ)²/Tr Σ².
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
     - `kurtosis`: the mean over directions of E[y⁴]/E[y²]² − 3 for y = x/s.
     - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of two neighbouring
-      tokens (in units of Σ_l^{1/2}); the latter is about 1/√d for Gaussian tokens, `alignment_of_gaussians`.
+      tokens; the latter is about 1/√D for Gaussian tokens, `alignment_of_gaussians`.
     """
 
     law: Scales | None
@@ -50,15 +54,14 @@ class Lengths(Result):
 
 def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool) -> Lengths:
     """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the directions, (L, d)."""
-    inverse = np.where(gamma > 0, 1 / np.where(gamma > 0, gamma, 1), 0)
-    squares, cosines, fourth, second, d = [], [], 0.0, 0.0, gamma.shape[1]
+    squares, cosines, fourth, second = [], [], 0.0, 0.0
+    d = float((gamma.sum() ** 2 / (gamma**2).sum()) / len(gamma))  # as many directions as count
     for block in blocks:
-        y = block * np.sqrt(inverse)[:, None]
-        squares.append((y**2).mean(-1))
-        y = y / np.sqrt(np.maximum(squares[-1], 1e-300))[:, :, None]
-        cosines.append(np.einsum("lni,lni->ln", y[1:], y[:-1]) / d)
-        y = y**2
-        fourth, second = fourth + (y**2).sum(1), second + y.sum(1)
+        squares.append((block**2).sum(-1))
+        y = block / np.sqrt(np.maximum(squares[-1], 1e-300))[:, :, None]
+        cosines.append(np.einsum("lni,lni->ln", y[1:], y[:-1]))
+        square = y**2
+        fourth, second = fourth + (square**2).sum(1), second + square.sum(1)
     s2 = np.concatenate(squares, axis=1)
     s2 = s2 / s2.mean(1, keepdims=True)
     count = s2.shape[1]
@@ -68,7 +71,7 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
     return Lengths(seen, spread, float(np.sqrt(2 / d)), shared, kurtosis, *_alignment(np.concatenate(cosines, 1), d))
 
 
-def _alignment(cosine: np.ndarray, d: int) -> tuple[float, float, float]:
+def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
     """Mean and spread of the cosines, and the spread that Gaussian tokens of that mean have, (1 − c²)/√d."""
     if not len(cosine):
         return 0.0, 0.0, 0.0
@@ -76,11 +79,11 @@ def _alignment(cosine: np.ndarray, d: int) -> tuple[float, float, float]:
     return mean, float(cosine.std(1).mean()), (1 - mean**2) / np.sqrt(d)
 
 
-def _law(s2: np.ndarray, d: int, alike: bool) -> Scales | None:
-    """Scales of measured squares s², (L, n), which are s² χ²_d/d: their spread, in logarithms, less that of χ²_d/d."""
+def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
+    """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less that of χ²_d/d."""
     length, count = s2.shape
     wider = (s2**2).mean(1) / (1 + 2 / d) - 1
-    if (wider < SURE * (s2**2).std(1) / np.sqrt(count)).all():
+    if (wider < SURE * 2 * np.sqrt(2 / d / count)).all():  # the error of Gaussian tokens
         return None
     logs = np.log(np.maximum(s2, SHORTEST))
     mean, variance = logs.mean(1, keepdims=True), logs.var(1, keepdims=True)
