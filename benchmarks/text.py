@@ -49,8 +49,8 @@ def measure(name: str, length: int, dimension: int, change: str, start: str) -> 
 def table() -> None:
     from dotphase.text.universality import VARIANTS
 
-    for length in TASKS:
-        for change in VARIANTS:
+    for change in VARIANTS:
+        for length in TASKS:
             for start in STARTS:
                 measure(f"L = {length}, {change}, {start}", length, DIMENSION, change, start)
 
