@@ -56,10 +56,13 @@ def text(
     typer.echo(json.dumps(found.to_dict() | {"file": str(out)}, indent=2) if as_json else f"{found!r}\n{out}")
 
 
-@of_scenario(data=True)
+@of_scenario("sample_ratio", data=True)
 def phase_of(
     task: Scenario,
     data: Sentences | None,
+    alpha: Annotated[
+        float | None, typer.Option("--alpha", "--sample-ratio", help="α. [default: n/d of the sentences]")
+    ] = None,
     minimum: Minimum = "reached",
     as_json: Json = False,
 ) -> None:
@@ -68,5 +71,6 @@ def phase_of(
         raise ValueError("--data: which sentences? `dotphase text` makes a file of them")
     from dotphase.text import phase_of as run
 
-    found = run(data, task, minimum=minimum, progress=True)
+    ratio = data.count / data.dimension if alpha is None else alpha
+    found = run(data, task.vary(sample_ratio=ratio), minimum=minimum, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
