@@ -2,9 +2,10 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
+DOCS := $(VENV)/.installed-docs
 PYTHON ?= python3
 
-.PHONY: install run test test-all lint bench build check-wheel clean
+.PHONY: install run test test-all lint bench build check-wheel docs docs-check clean
 
 install: $(STAMP)
 
@@ -23,12 +24,12 @@ run: install
 test: install
 	$(PY) -m pytest
 
-test-all: install
+test-all: $(DOCS)
 	$(PY) -m pytest -m ''
 
 lint: install
-	$(VENV)/bin/ruff check src tests benchmarks examples
-	$(VENV)/bin/ruff format --check src tests benchmarks examples
+	$(VENV)/bin/ruff check src tests benchmarks examples docs
+	$(VENV)/bin/ruff format --check src tests benchmarks examples docs
 	$(VENV)/bin/pyright
 
 build: install
@@ -39,8 +40,20 @@ build: install
 check-wheel: build  # installed into empty environments elsewhere, does it work?
 	PYTHON=$(PYTHON) .ci/check-wheel dist/*.whl
 
+# The site, its pages run (kept between builds): docs/_build/html/index.html. Warnings are errors.
+docs: $(DOCS)
+	$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+docs-check: $(DOCS)  # links and references only: nothing is run
+	DOTPHASE_DOCS_EXECUTE=off $(PY) -m sphinx -W --keep-going -q -b dummy docs docs/_build/check
+
+$(DOCS): $(STAMP)
+	$(PY) -m pip install --quiet --editable '.[docs]'
+	@touch $(DOCS)
+
 bench: install
 	$(PY) -m benchmarks
 
 clean:
-	rm -rf $(VENV) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist docs/_build docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,12 +1,13 @@
-"""The explorer under fingers: `python -m benchmarks.explorer drags|load|fuzz|start|weight`.
+"""The explorer under fingers: `python -m benchmarks.explorer start|weight|drags|load|fuzz|axe …`.
 
 - `start`: seconds from the command to the first page, and to the first solved point.
 - `weight`: bytes of the page, and when it can be used.
 - `drags`: a hundred drags in a real browser; milliseconds from a move to the first new point of a branch on the screen.
 - `load`: fifty clients that drag for a minute: latencies, refusals, and the memory of all processes.
 - `fuzz`: ten thousand requests, from reasonable to mad: how they were answered.
+- `axe`: findings of axe-core (`npm install axe-core` in the folder that AXE names) in all states of the page.
 
-Each starts a server of its own. Numbers go to the standard output as JSON, with the machine's load beside them.
+Each starts a server of its own. Numbers go to the standard output as JSON, and into the table of docs/results.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+
+from .stored import RESULTS, keep_table
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync"]  # fmt: skip
@@ -48,10 +51,11 @@ def server():
         process.wait(20)
 
 
-def until_ready(address: str) -> None:
+def until_warm(address: str) -> None:
+    """Until every worker process has loaded."""
     import httpx
 
-    while not httpx.get(f"{address}/api/about").json()["ready"]:
+    while not httpx.get(f"{address}/api/about").json()["warm"]:
         time.sleep(0.05)
 
 
@@ -96,21 +100,23 @@ def _wait(page, expression: str) -> None:
 
 def weight() -> dict:
     with server() as (address, _):
-        until_ready(address)
+        until_warm(address)
         ready = []
         for _ in range(5):
             with browser_page(address) as page:
                 ready.append(float(page.evaluate("document.documentElement.dataset.ready")))
                 sizes = page.evaluate("performance.getEntriesByType('resource').map(r => [r.name, r.transferSize])")
         files = {name.removeprefix(address): size for name, size in sizes}
-        return {"page_ready_ms": _told(ready), "total_bytes": sum(files.values()), "largest": max(files, key=files.get)}
+        largest, total = max(files, key=files.get), sum(files.values())
+        told = {"page_ready_ms": _told(ready), "total_bytes": total}
+        return {**told, "largest": largest, "largest_share": files[largest] / total}
 
 
 def drags(count: int = 100) -> dict:
     """Each drag goes to another ω, so that all of the branch is new."""
     rng = random.Random(0)
     with server() as (address, process):
-        until_ready(address)
+        until_warm(address)
         with browser_page(address) as page:
             page.wait_for_timeout(5000)
             spent = {"server": _seconds(process.pid), "page": _seconds(os.getpid()) - _seconds(process.pid)}
@@ -135,7 +141,7 @@ def drags(count: int = 100) -> dict:
 
 def load(clients: int = 50, seconds: float = 60.0) -> dict:
     with server() as (address, process):
-        until_ready(address)
+        until_warm(address)
         memory = [_memory(process.pid)]
         waits, statuses = asyncio.run(_drag_together(address, clients, seconds, process.pid, memory))
         medians = [statistics.median(own) for own in waits if own]
@@ -192,7 +198,7 @@ async def _first_point(client, task) -> str:
 def fuzz(count: int = 10_000) -> dict:
     """Random bodies, paths, headers and methods, sixteen at a time; a request has twenty seconds."""
     with server() as (address, _):
-        until_ready(address)
+        until_warm(address)
         answered = asyncio.run(_fuzz(address, count))
         import httpx
 
@@ -290,10 +296,83 @@ def _told(values: list[float]) -> dict[str, float]:
     }
 
 
+STATES = {
+    "light": ("#theme=light&landscape=positional", {}),
+    "dark": ("#theme=dark&view=counting", {}),
+    "phone": ("", {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}),
+}
+
+
+def axe() -> dict:
+    from playwright.sync_api import sync_playwright
+
+    script = Path(os.environ["AXE"]) / "node_modules" / "axe-core" / "axe.min.js"
+    found: dict[str, int] = {}
+    with server() as (address, _), sync_playwright() as driver:
+        until_warm(address)
+        chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        for name, (fragment, options) in STATES.items():
+            page = chromium.new_context(bypass_csp=True, **options).new_page()
+            page.goto(f"{address}/{fragment}")
+            _wait(page, "document.documentElement.dataset.ready")
+            page.wait_for_timeout(4000)
+            page.add_script_tag(path=script)
+            for opened in ("", "#tour-open", "#export-open"):
+                if opened:
+                    page.click(opened)
+                    page.wait_for_timeout(300)
+                for rule in page.evaluate("axe.run().then(r => r.violations)"):
+                    found[rule["impact"]] = found.get(rule["impact"], 0) + len(rule["nodes"])
+                    places = [node["target"] for node in rule["nodes"][:4]]
+                    print(name, opened, rule["impact"], rule["id"], places, file=sys.stderr)
+                if opened == "#tour-open":
+                    page.click("#tour-close")
+        chromium.close()
+    return {"states": 3 * len(STATES), "findings": found}
+
+
+def rows(name: str, found: dict) -> list[list[str]]:
+    """What was measured, the number, and what was asked for."""
+    spread = lambda told: f"{told['median']:.0f} ms (least {told['least']:.0f}, nine tenths below {told['p90']:.0f})"
+    if name == "start":
+        page, point = found["first_page_seconds"], found["first_point_seconds"]
+        return [["the command to the first page", f"{page} s", ""], ["to the first point", f"{point} s", "6 s"]]
+    if name == "weight":
+        size = f"{found['total_bytes'] / 1e6:.1f} MB, {100 * found['largest_share']:.0f} % of it {found['largest']}"
+        return [["page ready, 5 visits", spread(found["page_ready_ms"]), "1500 ms"], ["bytes of the page", size, ""]]
+    if name == "drags":
+        first = f"drag to the first point on the screen, {found['drags']} drags"
+        return [[first, spread(found["first_point_on_screen_ms"]), "150 ms"]]
+    if name == "load":
+        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(found["statuses"].items()))
+        who = f"{found['clients']} clients dragging for {found['seconds']:.0f} s"
+        memory = f"{found['memory_mb'][1]} → {found['memory_mb'][-1]} MB"
+        latency = f"{found['median_of_clients_medians_ms']} ms"
+        return [[f"{who}: answers", statuses, "no error but 429"], [f"{who}: median client's wait", latency, "stated"],
+                [f"{who}: memory of all processes", memory, "flat"]]  # fmt: skip
+    if name == "fuzz":
+        told = ", ".join(f"{count} × {status}" for status, count in found["answers"].items())
+        return [[f"{found['requests']} fuzzed requests", told, "no 500, no hang"]]
+    serious = sum(found["findings"].get(impact, 0) for impact in ("serious", "critical"))
+    others = sum(found["findings"].values()) - serious
+    return [["axe-core: serious or critical findings", f"{serious} (others {others}) in {found['states']} states", "0"]]
+
+
+def keep(new: list[list[str]]) -> None:
+    """Put rows into the table, in place of what they said before."""
+    kept = RESULTS / "explorer.json"
+    old = json.loads(kept.read_text(encoding="utf-8"))["tables"]["measured"]["rows"] if kept.exists() else []
+    table = {row[0]: row for row in [*old, *new]}
+    command = "python -m benchmarks.explorer start weight drags load fuzz axe"
+    keep_table("explorer", "measured", ["", "measured", "asked"], list(table.values()), command=command)
+
+
 if __name__ == "__main__":
     for name in sys.argv[1:] or ["start", "weight", "drags"]:
         name, _, count = name.partition("=")  # drags=30 for a busy machine
-        chosen = {"start": start, "weight": weight, "drags": drags, "load": load, "fuzz": fuzz}[name]
+        chosen = {"start": start, "weight": weight, "drags": drags, "load": load, "fuzz": fuzz, "axe": axe}[name]
         result = chosen(int(count)) if count else chosen()
         busy = Path("/proc/loadavg").read_text().split()[0] if os.path.exists("/proc/loadavg") else None
         print(json.dumps({"benchmark": f"explorer {name}", **result, "load_average": busy}), flush=True)
+        if not count:
+            keep(rows(name, result))

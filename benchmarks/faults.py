@@ -32,6 +32,8 @@ from dotphase.sweeps import Kind, Variable, check_sweep, open_sweep, run_sweep
 from dotphase.sweeps.engine import code
 from dotphase.sweeps.engine.store import Store
 
+from .stored import keep_table
+
 ROOT = Path(__file__).parents[1]
 ALPHAS, OMEGAS = 10, 4
 
@@ -85,9 +87,12 @@ class Row:
         self.lost += lost
         self.wrong += not (consistent(before, truth) and consistent(after, truth))
 
+    @property
+    def cells(self) -> list[str]:
+        return [self.name, *map(str, (self.tries, self.detected, self.repaired, self.lost, self.wrong))]
+
     def __str__(self) -> str:
-        numbers = (self.tries, self.detected, self.repaired, self.lost, self.wrong)
-        return f"{self.name:<44}" + "".join(f"{number:>10}" for number in numbers)
+        return f"{self.name:<44}" + "".join(f"{number:>10}" for number in self.cells[1:])
 
 
 def same(one: Any, two: Any) -> bool:
@@ -364,7 +369,8 @@ FAULTS: dict[str, tuple[int, Callable[[int, Path], Row]]] = {
     "dask-worker": (5, lambda tries, folder: killed_on_cluster(tries, folder, "worker")),
     "dask-scheduler": (3, lambda tries, folder: killed_on_cluster(tries, folder, "scheduler")),
 }
-HEAD = f"{'fault':<44}" + "".join(f"{word:>10}" for word in ("tries", "detected", "repaired", "lost", "wrong"))
+COLUMNS = ("fault", "tries", "detected", "repaired", "lost", "silently wrong")
+HEAD = f"{COLUMNS[0]:<44}" + "".join(f"{word.split()[-1]:>10}" for word in COLUMNS[1:])
 
 
 def make(name: str, tries: int) -> Row:
@@ -375,9 +381,13 @@ def make(name: str, tries: int) -> Row:
 
 def run(chosen: list[str] | None = None, scale: float = 1.0) -> None:
     print(HEAD, flush=True)
+    rows = []
     for name, (tries, _) in FAULTS.items():
         if not chosen or name in chosen:
-            print(make(name, max(1, round(scale * tries))), flush=True)
+            rows.append(make(name, max(1, round(scale * tries))))
+            print(rows[-1], flush=True)
+    if not chosen and scale >= 1:
+        keep_table("sweeps", "faults", COLUMNS, [row.cells for row in rows], command="python -m benchmarks.faults")
 
 
 if __name__ == "__main__":

@@ -80,9 +80,11 @@ def points() -> dict[str, tuple[Any, str]]:
 
 
 def table(results: dict) -> None:
+    from dotphase.theory.starts import both_mechanisms
+
     for name, (scenario, start) in points().items():
         row = results.setdefault("table", {}).setdefault(name, {})
-        begin = _both(scenario) if "both" in name else start
+        begin = both_mechanisms(scenario) if "both" in name else start
         fill(row, scenario, start, SEEDS, lambda: _keep(results), begin)
         _show(name, row)
 
@@ -102,16 +104,6 @@ def fill(row: dict, scenario, start: str, seeds: dict[int, int], keep: Callable[
             keep()
     row["limit"] = {key: _limit(row["training"], key) for key in OBSERVABLES}
     keep()
-
-
-def _both(scenario):
-    """A student of rank two ends with one mechanism in each column: the theory's start for that."""
-    from dotphase.theory.starts import start
-
-    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
-    q, m = semantic.q.copy(), np.zeros_like(positional.m)
-    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
-    return semantic._replace(q=q, m=m)
 
 
 def _theory(scenario, start, minimum: str) -> dict:

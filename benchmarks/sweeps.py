@@ -1,12 +1,10 @@
 """Sweeps: two workers against one, what a unit costs beyond its work, and whether memory stays flat.
 
-python -m benchmarks.sweeps [throughput] [overhead] [memory] [scale] [sync]
+python -m benchmarks.sweeps [throughput] [overhead] [memory] [sync]
 """
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -14,27 +12,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from dotphase.sweeps import Kind, Variable, open_sweep, run_sweep
+from dotphase.sweeps import run_sweep
 from dotphase.sweeps.engine.log import Log
-from dotphase.sweeps.engine.status import status
 from dotphase.sweeps.engine.store import Store
 
-VARIABLES = 20  # as many as a theory has
+from .stores import VARIABLES, nothing
+
 UNITS = 2000
 MANY = 10_000
-SIZES = (200, 2_000, 20_000)
-
-
-class Nothing(Kind):
-    """No work at all, with as many results as a theory has."""
-
-    kind: str = "benchmarks.sweeps:Nothing"
-
-    def variables(self) -> dict[str, Variable]:
-        return {f"number{k}": Variable() for k in range(VARIABLES - 4)} | {"word": Variable((), "str")}
-
-    def compute_point(self, point: Any) -> dict[str, Any]:
-        return {name: 1.0 for name in self.variables() if name != "word"} | {"word": "nothing"}
 
 
 def run(chosen: Sequence[str] = ()) -> None:
@@ -42,7 +27,6 @@ def run(chosen: Sequence[str] = ()) -> None:
         "throughput": throughput,
         "overhead": overhead,
         "memory": memory,
-        "scale": scale,
         "sync": sync,
     }.items():
         if not chosen or name in chosen:
@@ -80,12 +64,12 @@ def overhead() -> str:
     """Units without work: all they cost is overhead."""
     told = []
     for workers in (1, 2):
-        _, rate = _in_folder(lambda path, workers=workers: _timed(_nothing(UNITS), path, workers))
+        _, rate = _in_folder(lambda path, workers=workers: _timed(nothing(UNITS), path, workers))
         told.append(f"{1e3 / rate:.2f} ms with {workers} worker{'s' * (workers > 1)}")
     path = Path(tempfile.mkdtemp()) / "run.zarr"
-    run_sweep(_nothing(UNITS), path, trust_code=True)
+    run_sweep(nothing(UNITS), path, trust_code=True)
     began = perf_counter()
-    run_sweep(_nothing(UNITS), path, trust_code=True)
+    run_sweep(nothing(UNITS), path, trust_code=True)
     again = (perf_counter() - began) / UNITS
     checked = f"checked again when resumed: {1e3 * again:.2f} ms"
     return f"overhead per unit of {VARIABLES} variables: {', '.join(told)} (promised 5); {checked}"
@@ -99,33 +83,8 @@ def memory() -> str:
         if done in (1000, MANY):
             seen[done] = _resident()
 
-    _in_folder(lambda path: run_sweep(_nothing(MANY), path, progress=look, trust_code=True))
+    _in_folder(lambda path: run_sweep(nothing(MANY), path, progress=look, trust_code=True))
     return f"resident memory: {seen[1000]:.1f} MB after 1000 units, {seen[MANY]:.1f} MB after {MANY}"
-
-
-def scale() -> str:
-    """A process of its own for each size: what a sweep of points that cost nothing costs."""
-    head = "points   seconds   peak MB   files   MB on disk   status s   resume s   load s"
-    rows = []
-    for points in SIZES:
-        command = [sys.executable, "-c", f"from benchmarks.sweeps import measure; measure({points})"]
-        rows.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.rstrip())
-    return "\n".join([head, *rows])
-
-
-def measure(points: int) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path, times = Path(folder) / "run.zarr", []
-        run = lambda: run_sweep(_nothing(points), path, trust_code=True)
-        for act in (run, lambda: status(path), run, lambda: open_sweep(path).load()):
-            began = perf_counter()
-            act()
-            times.append(perf_counter() - began)
-        files = [file for file in path.rglob("*") if file.is_file()]
-        size = sum(file.stat().st_blocks * 512 for file in files) / 1e6
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(f"{points:6d}  {times[0]:8.2f}  {peak:8.0f}  {len(files):6d}  {size:11.1f}  "
-              f"{times[1]:9.2f}  {times[2]:9.2f}  {times[3]:7.2f}")  # fmt: skip
 
 
 def sync() -> str:
@@ -139,11 +98,6 @@ def sync() -> str:
             log.close()
             told.append(f"{1e3 * (perf_counter() - began) / UNITS:.3f} ms {name}")
     return f"a line of the log, waiting for the disk at {', '.join(told)}"
-
-
-def _nothing(units: int) -> dict[str, Any]:
-    axes = {"alpha": {"linspace": [1.0, 2.0, units]}}
-    return {"axes": axes, "compute": {"nothing": {"kind": "benchmarks.sweeps:Nothing"}}}
 
 
 def _resident() -> float:

@@ -8,8 +8,8 @@ import signal
 import pytest
 
 from dotphase.explorer.crew import Busy, Crew, WorkFailed
-from dotphase.explorer.jobs import _halving, _in_order, grid
-from dotphase.explorer.task import Task
+from dotphase.explorer.jobs import _halving, _in_order, branches, grid
+from dotphase.explorer.task import Branches, Task
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 
@@ -57,6 +57,21 @@ def test_a_crew_answers_stops_survives_and_refuses():
             assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
             assert crew.processes != before
 
+            # One that dies with nothing heard of its order fails none: another takes it.
+            before = crew.processes
+            os.kill(before[0], signal.SIGKILL)
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert crew.processes != before
+
+            # One that dies while it has nothing to do is replaced before anyone asks.
+            before = crew.processes
+            os.kill(before[0], signal.SIGKILL)
+            for _ in range(600):
+                if crew.processes != before:
+                    break
+                await asyncio.sleep(0.1)
+            assert crew.processes != before
+
             # The queue has an end.
             long = [asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING)) for _ in range(4)]
             done, _ = await asyncio.wait(long, return_when=asyncio.FIRST_COMPLETED)
@@ -86,6 +101,30 @@ def test_points_go_outwards_from_the_one_that_is_dragged():
     assert grid("lambda", 0.01).count(0.01) == 1
     assert sorted(_halving(list(range(11)))) == list(range(11))
     assert _halving(list(range(11)))[0] == 0
+
+
+def test_branches_come_coarse_first_then_fine_then_by_the_other_theory():
+    class AtOnce:
+        """A crew whose workers need no time."""
+
+        async def answer(self, work, priority, **arguments):
+            return {"priority": priority}
+
+    async def story():
+        return [message async for message in branches(AtOnce(), Branches(along="omega"))]  # type: ignore[arg-type]
+
+    told = asyncio.run(story())
+    assert told[0]["event"] == "grid"
+    assert {message["branch"] for message in told[1:3]} == {"semantic", "positional"}
+    order = [(m["event"], m.get("stage"), m.get("minimum"), m["priority"]) for m in told[1:]]
+    assert list(dict.fromkeys(order)) == [
+        ("point", "coarse", "lowest", 0),
+        ("point", "coarse", "lowest", 1),
+        ("baseline", None, None, 1),
+        ("point", "fine", "lowest", 2),
+        ("point", "coarse", "reached", 2),
+    ]
+    assert len(order) == 26 * 2 * 3 + 26
 
 
 def test_answers_come_in_order_and_what_is_left_is_cancelled():

@@ -85,6 +85,20 @@ def test_a_client_that_asks_too_fast_is_told_so():
     desk.admit("slow")
 
 
+def test_too_fast_is_429_with_a_message():
+    async def hasty():
+        transport = httpx.ASGITransport(make_app())
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client:
+            return [await client.post("/api/export", json={}) for _ in range(200)]
+
+    answers = asyncio.run(hasty())
+    assert answers[0].status_code == 200
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert refused
+    assert all(answer.status_code == 429 and "slow down" in answer.json()["error"] for answer in refused)
+    assert refused[0].headers["retry-after"] == "1"
+
+
 def test_a_later_job_supersedes_an_earlier_one_and_jobs_are_bounded():
     desk = Desk(jobs=2)
     with desk.job("a", "branches") as first:

@@ -4,6 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 import dotphase
+from dotphase.explorer.export import _student
 from dotphase.explorer.task import STUDENTS, Branches, Letters, Task, Training, bounds
 
 
@@ -21,8 +22,8 @@ def test_every_number_reaches_the_scenario():
 
 @pytest.mark.parametrize("student", STUDENTS)
 def test_what_python_says_of_a_student_is_that_student(student):
-    made = eval(STUDENTS[student][1], {"dotphase": dotphase})
-    assert Task(student=student).scenario().student == made
+    task = Task(student=student)
+    assert task.scenario().student == eval(f"dotphase.{_student(task)}", {"dotphase": dotphase})
 
 
 @pytest.mark.parametrize(

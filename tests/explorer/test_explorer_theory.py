@@ -66,10 +66,18 @@ def test_students_see_a_sentence_as_the_theory_says(solved):
 
 def test_the_minima_of_a_landscape_are_minima(solved):
     told = inner_landscape(solved["positional"], 2)
-    energy = np.array(told["energy"])
-    assert told["minima"][0]["energy"] <= energy.min() + 1e-12
-    if len(told["minima"]) > 1:
-        assert told["minima"][1]["energy"] >= told["minima"][0]["energy"]
+    assert told["candidates"] == 1000
+    lowest, reached = told["minima"]["lowest"], told["minima"]["reached"]
+    energy, axis = np.array(told["energy"]), np.array(told["axis"])
+    assert lowest["energy"] <= energy.min()
+    assert lowest["energy"] < reached["energy"]
+    near = tuple(int(np.abs(axis - z).argmin()) for z in reached["z"])
+    around = energy[tuple(slice(at - 2, at + 3) for at in near)]
+    assert reached["energy"] <= around.min()
+
+
+def test_a_landscape_without_a_second_minimum_says_so(solved):
+    assert set(inner_landscape(solved["semantic"], 2)["minima"]) == {"lowest"}
 
 
 def test_a_landscape_needs_a_student_of_rank_one():

@@ -69,7 +69,7 @@ def of_experiments(solution):
     yield straight_path(objective, one, other, 5)
     yield lowest_curvatures(objective, one)
     entries = [Entry("semantic", name, getattr(solution, name), passed.q, runs.q) for name in ("q", "m", "theta")]
-    by_start = ({"semantic": each} for each in (solution, passed, runs))
+    by_start = ({"semantic": each} for each in (solution, passed, runs, "replica symmetric"))
     yield entries[0]
     yield Comparison(SCENARIO, 40, tuple(entries), *by_start)
     yield Trajectories(40, ("q_1", "q_2"), np.ones((3, 2)), np.arange(12.0).reshape(2, 3, 2))

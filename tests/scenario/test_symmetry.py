@@ -56,3 +56,34 @@ def test_columns_flip_one_by_one_and_a_large_group_is_cut_to_signs():
     found = symmetries(Scenario(four, softmax_attention(2), isotropic(4), no_positions(4), 1.0, 0.1))
     assert {g.order for g in found} == {(0, 1, 2, 3)}
     assert len(found) == 8
+
+
+def test_a_rare_asymmetry_is_seen_and_a_doubt_can_be_said():
+    """Asymmetric at large fields only, which one in a few random fields is."""
+    from dataclasses import replace
+
+    import jax.numpy as jnp
+
+    def lopsided(h):
+        even = jnp.exp(-0.5 * h @ h.T)
+        return even + jnp.where(jnp.abs(h).max() > 2.5, h, 0.0)
+
+    student = Attention(lopsided, rank=1)
+    assert {g.student for g in symmetries(paper().vary(student=student))} == {(1,)}
+    doubted = replace(softmax_attention(), symmetric=False)
+    found = symmetries(paper().vary(student=doubted))
+    assert {g.student for g in found} == {(1,)}
+    assert {g.order for g in found} == {(0, 1)}
+
+
+def test_without_symmetries_the_answer_is_the_same_within_errors():
+    from dataclasses import replace
+
+    from dotphase import solve
+
+    task = paper(alpha=2)
+    known = solve(task, "positional", rtol=None)
+    doubted = solve(task.vary(student=replace(softmax_attention(), symmetric=False)), "positional", rtol=None)
+    assert doubted.outcome == "converged"
+    for name in ("test_error", "train_loss", "m"):
+        assert abs(getattr(doubted, name).deviation(getattr(known, name))) < 3

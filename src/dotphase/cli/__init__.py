@@ -22,8 +22,8 @@ def main() -> None:
 
 
 def _run() -> None:
+    from ..cache import keep_compilations
     from .app import app
-    from .cache import keep_compilations
     from .errors import keep_interruptions, spell_out
 
     keep_compilations()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, dynamics, explore, finite, phases, reproduce, sweeps, theory
+from . import attentions, counting, dynamics, explore, finite, phases, reproduce, sweeps, text, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -34,8 +34,11 @@ for _command in (theory.solve, theory.baseline, theory.branches, finite.train, f
     app.command()(_command)
 for _command in (dynamics.dynamics, dynamics.bayes):
     app.command()(_command)
+app.command()(attentions.attentions)
 app.command("phase-diagram")(phases.phase_diagram)
 app.command()(phases.transition)
+app.command()(text.text)
+app.command("phase-of")(text.phase_of)
 app.command()(reproduce.reproduce)
 app.command()(explore.explore)
 app.add_typer(counting.app, name="counting")

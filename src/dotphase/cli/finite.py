@@ -15,8 +15,9 @@ from .options import Json, Minimum, folder, of_scenario
 if TYPE_CHECKING:
     from dotphase.finite import Runs
     from dotphase.scenario import Scenario
+    from dotphase.text import Sentences
 
-Dimension = Annotated[int, typer.Option("--d", help="The dimension d.")]
+Dimension = Annotated[int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
 Checkpoint = Annotated[
@@ -24,10 +25,11 @@ Checkpoint = Annotated[
 ]
 
 
-@of_scenario()
+@of_scenario(data=True)
 def train(
     task: Scenario,
-    d: Dimension = 1000,
+    data: Sentences | None,
+    d: Dimension = None,
     start: Start = "semantic",
     optimiser: Annotated[str, typer.Option("--optimiser", help="lbfgs, gd or adam.")] = "lbfgs",
     rate: Annotated[float | None, typer.Option("--rate", help="Step size of gd and adam.")] = None,
@@ -39,14 +41,15 @@ def train(
     from dotphase.finite import train as run
 
     with _kept(checkpoint):
-        found = run(task, d, start, _optimiser(optimiser, rate), seeds, progress=True)
+        found = run(task, _size(d, data), start, _optimiser(optimiser, rate), seeds, data=data, progress=True)
     _answer(found, as_json)
 
 
-@of_scenario()
+@of_scenario(data=True)
 def gamp(
     task: Scenario,
-    d: Dimension = 1000,
+    data: Sentences | None,
+    d: Dimension = None,
     start: Start = "semantic",
     seeds: Seeds = 8,
     damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
@@ -60,14 +63,15 @@ def gamp(
 
     with _kept(checkpoint):
         options = {"damping": damping, "iterations": iterations, "minimum": minimum}
-        found = run(task, d, start, seeds, progress=True, **options)
+        found = run(task, _size(d, data), start, seeds, data=data, progress=True, **options)
     _answer(found, as_json)
 
 
-@of_scenario()
+@of_scenario(data=True)
 def compare(
     task: Scenario,
-    d: Dimension = 1000,
+    data: Sentences | None,
+    d: Dimension = None,
     seeds: Seeds = 8,
     minimum: Minimum = "reached",
     picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
@@ -81,11 +85,16 @@ def compare(
     if picture is not None:
         _check_picture(picture)
     with _kept(checkpoint):
-        found = run(task, d, seeds, minimum=minimum, progress=True)
+        found = run(task, _size(d, data), seeds, minimum=minimum, data=data, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
     if picture is not None:
         draw_comparison(found, picture)
         typer.echo(f"drawn: {picture}", err=True)
+
+
+def _size(d: int | None, data: Sentences | None) -> int | None:
+    """The dimension: as given, else that of the data, else 1000."""
+    return 1000 if d is None and data is None else d
 
 
 def _kept(folder: Path | None) -> AbstractContextManager[None]:

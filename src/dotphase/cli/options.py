@@ -16,6 +16,7 @@ from .errors import one_line_errors as one_line_errors
 
 if TYPE_CHECKING:
     from dotphase.scenario import Scenario
+    from dotphase.text import Sentences
 
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Which random scrambles of the nodes.")]
@@ -39,22 +40,32 @@ SCENARIO = (
     _option("sigma", float, "σ, the tokens' deviation. [default: 0.5]"),
     _option("lambda", float, "λ, the ridge. [default: 0.01]"),
     _option("positional", str, "A: standard, alternative, or rows like 0.6,0.4;0.4,0.6."),
+    _option("student", str, "An attention of `dotphase attentions`, like kernel or kernel:width=0.8."),
     _option("scenario", Path, "A scenario file; the options above vary it."),
 )
 
 
-def of_scenario(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command, whose first argument is a scenario, the options that describe one, but those `without`."""
+DATA = _option("data", Path, "Sentences that `dotphase text` wrote: their law, and training on them.")
+
+
+def of_scenario(*without: str, data: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, whose first argument is a scenario, the options that describe one, but those `without`. A command
+    that takes `data` has a second argument, the sentences of `--data` or None, whose law is then that of the scenario."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         described = [option for option in SCENARIO if option.name not in without]
-        own = list(signature(command, eval_str=True, locals={"Scenario": Any}).parameters.values())[1:]
+        own = list(signature(command, eval_str=True, locals={"Scenario": Any, "Sentences": Any}).parameters.values())
+        own = own[1 + data :]
 
         @wraps(command)
         def run(**given: Any) -> None:
-            command(_scenario({option.name: given.pop(option.name) for option in described}), **given)
+            numbers_given = {option.name: given.pop(option.name) for option in described}
+            if data:
+                command(*_with_data(numbers_given, given.pop("data")), **given)
+            else:
+                command(_scenario(numbers_given), **given)
 
-        options = [*described, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in own)]
+        options = [*described, *[DATA] * data, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in own)]
         run.__signature__ = Signature(options)  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options}
         return run
@@ -69,8 +80,37 @@ def _scenario(given: dict[str, Any]) -> Scenario:
     file = given.pop("scenario")
     if given["positional"] is not None:
         given["positional"] = _matrix(given["positional"])
+    if given["student"] is not None:
+        given["student"] = _student(given["student"])
     base = paper() if file is None else read_scenario(file)
     return base.vary(**{name: value for name, value in given.items() if value is not None})
+
+
+def _student(text: str) -> Any:
+    from dotphase.scenario.tables import attention_from_text
+
+    try:
+        return attention_from_text(text)
+    except ValueError as error:
+        raise ValueError(f"--student: {error}") from None
+
+
+def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sentences | None]:
+    """The scenario with the law of the sentences in a file, and these sentences in the coordinates of that law."""
+    if path is None:
+        return _scenario(given), None
+    from dotphase.scenario import read_scenario
+    from dotphase.text import load_sentences, scenario_of, tokens_from_samples
+
+    file, deviation, sentences = given.pop("scenario"), given.pop("token_deviation"), load_sentences(path)
+    law = tokens_from_samples(sentences if deviation is None else sentences.scaled_to(deviation), alike=True)
+    if given.get("positional") is not None:
+        given["positional"] = _matrix(given["positional"])
+    if given.get("student") is not None:
+        given["student"] = _student(given["student"])
+    base = scenario_of(law) if file is None else read_scenario(file).vary(tokens=law.tokens)
+    data = law.rotated(sentences if deviation is None else sentences.scaled_to(deviation))
+    return base.vary(**{name: value for name, value in given.items() if value is not None}), data
 
 
 def _matrix(text: str) -> Any:

@@ -26,6 +26,7 @@ def phase_diagram(
     ] = "0.1:2:25",
     omegas: Annotated[str, typer.Option("--omegas", "--mixings", help="Mixings ω, first:last:count.")] = "0.02:0.5:25",
     nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2**13,
+    minimum: Minimum = "lowest",
     seed: Seed = 0,
     workers: Workers = None,
     as_json: Json = False,
@@ -46,7 +47,7 @@ def phase_diagram(
         Sobol(nodes)
     except ValueError as error:
         raise ValueError(f"--nodes: {str(error).removeprefix('count: ')}") from None
-    study = phase_diagram_study(task, *grids, nodes=nodes, seed=seed)
+    study = phase_diagram_study(task, *grids, nodes=nodes, seed=seed, minimum=minimum)
     store, picture = folder("--out", out) / "phase-diagram.zarr", out / "phase-diagram.png"
     with progress_bar("phase diagram") as progress:
         dataset = run_sweep(study, store, workers=workers or available_cores(), progress=progress).load()

@@ -21,6 +21,9 @@ def solve(
     task: Scenario,
     branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
     minimum: Minimum = "lowest",
+    d: Annotated[
+        int | None, typer.Option("--d", help="A finite dimension, as far as the theory has it. [default: infinite]")
+    ] = None,
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
     stability: Annotated[
@@ -36,7 +39,7 @@ def solve(
     if branch not in (*NAMES, "all"):
         raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
     starts = list(NAMES) if branch == "all" else [branch]
-    options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
+    options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol}
     with progress_bar("solving") as progress:
         found = solve_many([task] * len(starts), starts, progress=progress, **options)
     if as_json:

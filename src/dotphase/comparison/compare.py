@@ -11,6 +11,7 @@ import numpy as np
 from ..estimate import Estimate
 from ..finite import Runs, gamp, train
 from ..finite.checks import instances
+from ..finite.source import Data
 from ..progress import Progress, reporting
 from ..results import Result, brief, numbers, text_table
 from ..scenario import Scenario
@@ -77,7 +78,8 @@ class Entry(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """All entries, and what they were made from: `theory`, `passed`, `trained` by start."""
+    """All entries, and what they were made from: `theory`, `passed`, `trained` by start; `symmetry`: how far replica
+    symmetry holds at the lowest minima, in words (`Stability.symmetry`)."""
 
     scenario: Scenario
     dimension: int
@@ -85,6 +87,7 @@ class Comparison(Result):
     theory: dict[str, Solution]
     passed: dict[str, Runs]
     trained: dict[str, Runs]
+    symmetry: dict[str, str]
 
     row = "entry"
 
@@ -109,6 +112,7 @@ class Comparison(Result):
             "outcome": {
                 start: {
                     "theory": self.theory[start].outcome,
+                    "replica_symmetry": self.symmetry[start],
                     "gamp": self.passed[start].outcomes,
                     "training": self.trained[start].outcomes,
                 }
@@ -120,31 +124,33 @@ class Comparison(Result):
         lines = [self.headline, text_table([_row(entry) for entry in self.entries])]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
-            lines.append(f"{start}: theory {self.theory[start].outcome}, {counts}")
+            lines.append(f"{start}: theory {self.theory[start].outcome} ({self.symmetry[start]}), {counts}")
         return "\n".join(lines)
 
 
 def compare(
     scenario: Scenario,
-    d: int,
+    d: int | None = None,
     seeds: int | Iterable[int] = 8,
     starts: Sequence[str] = STARTS,
     *,
     minimum: str = "reached",
+    data: Data | None = None,
     progress: Progress = False,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of theory and
     message passing, as in `solve`: the reached one unless told otherwise, since that is what training follows
-    (docs/minima.md), with the lowest beside it; `progress`, True for a bar or a function `progress(done, total)`.
+    (docs/minima.md), with the lowest beside it; `data`, sentences for the two experiments, as in `train`; `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
         raise ValueError(f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}")
-    seeds = [instance.seed for instance in instances(scenario, d, seeds)]
+    realised = instances(scenario, d, seeds, data=data)
+    seeds, d = [instance.seed for instance in realised], realised[0].dimension
     theory: dict[str, Solution] = {}
     lowest: dict[str, Solution] = {}
     passed: dict[str, Runs] = {}
@@ -152,16 +158,15 @@ def compare(
     done = 0
     with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
         for start in starts:
-            theory[start] = solve(scenario, start, minimum=minimum)
+            theory[start] = solve(scenario, start, minimum=minimum, d=d)
             if theory[start].minimum == "reached":
-                lowest[start] = solve(scenario, start, minimum="lowest")
+                lowest[start] = solve(scenario, start, minimum="lowest", d=d)
             report(done := done + 1)
             advance = lambda k, _, before=done: report(before + k)
-            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, progress=advance)
+            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, data=data, progress=advance)
             done += len(seeds)
-            trained[start] = train(
-                scenario, d, start, "lbfgs", seeds, progress=lambda k, _, before=done: report(before + k)
-            )
+            advance = lambda k, _, before=done: report(before + k)
+            trained[start] = train(scenario, d, start, "lbfgs", seeds, data=data, progress=advance)
             done += len(seeds)
     entries = [
         Entry(
@@ -175,7 +180,12 @@ def compare(
         for start in starts
         for name in OBSERVABLES
     ]
-    return Comparison(scenario, d, tuple(entries), theory, passed, trained)
+    symmetry = {start: _symmetry(lowest.get(start, theory[start])) for start in starts}
+    return Comparison(scenario, d, tuple(entries), theory, passed, trained, symmetry)
+
+
+def _symmetry(lowest: Solution) -> str:
+    return lowest.stability.symmetry if lowest.outcome != "stalled" else "replica symmetry unknown"
 
 
 def theory_value(solution: Solution, name: str) -> Estimate | None:

@@ -152,9 +152,9 @@ def draw_clusters(m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str 
 
 
 def _panels(count: int, width: float, height: float, rows: int = 1) -> tuple[Figure, list[Any]]:
-    from matplotlib.figure import Figure
+    from ..pictures.picture import Picture
 
-    figure = Figure(figsize=(width * count, height))
+    figure = Picture(figsize=(width * count, height))
     axes = [figure.add_subplot(rows, count, k + 1) for k in range(rows * count)]
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)

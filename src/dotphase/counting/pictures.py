@@ -14,6 +14,7 @@ from dotphase.counting.metrics import Scores
 from dotphase.counting.runs import Run
 from dotphase.counting.transformer import Mechanism, Weights, attention, logits
 from dotphase.pictures import style
+from dotphase.pictures.picture import Picture
 
 COLOURS = style.COLOURS | {"free": style.COLOURS["neutral"]}
 FRAME = "#111111"
@@ -36,7 +37,7 @@ def attention_maps(rows: Sequence[Sequence[Panel]], tokens: np.ndarray) -> Figur
     """
     columns = max(len(row) for row in rows)
     side = 1.0 + 0.26 * len(tokens)
-    figure = Figure(figsize=(columns * side + 1.0, len(rows) * (side - 0.1)), layout="constrained")
+    figure = Picture(figsize=(columns * side + 1.0, len(rows) * (side - 0.1)), layout="constrained")
     grid = figure.subplots(len(rows), columns, squeeze=False)
     maps = {id(panel): np.asarray(attention(panel.weights, tokens, panel.mechanism)) for r in rows for panel in r}
     brightest = max(A.max() for A in maps.values())
@@ -77,7 +78,7 @@ def _write_answers(axes, panel, tokens, places):
 
 def learning_curves(runs: Sequence[Run]) -> Figure:
     """Loss and error against epochs, on logarithmic axes: thin lines are seeds, thick ones their mean."""
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
+    figure = Picture(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for run in runs:
         history, colour = run.history, COLOURS[run.experiment.mechanism]
@@ -105,7 +106,7 @@ def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
     `groups` maps a label to a colour and the scores of its seeds. Above the diagonal is positional, below
     it semantic.
     """
-    figure = Figure(figsize=(4.8, 4.4), layout="constrained")
+    figure = Picture(figsize=(4.8, 4.4), layout="constrained")
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="#AAAAAA", linewidth=1, zorder=0)
     markers = iter("osD^v<>P")

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..inner.loss import mismatch, stacked
+from ..inner.loss import mismatch
 from ..overlaps import WeightOverlaps
-from ..scenario.attention import Form, entries
+from ..scenario.attention import Form, lifted
 
 
 class Averages(NamedTuple):
@@ -54,14 +54,12 @@ def averages(student: Form, teacher: Form, numbers, rho_sigma, fields: Fields) -
     """All of them; `numbers` are the parameters of student and teacher, `rho_sigma` the diagonal of ρ_Σ."""
 
     def losses(z, u):
-        S = entries(student)([list(row) for row in z], **numbers[0])
-        T = entries(teacher)([list(row) for row in u], **numbers[1])
-        return mismatch(S, T, rho_sigma)
+        return mismatch(lifted(student)(z, **numbers[0]), lifted(teacher)(u, **numbers[1]), rho_sigma)
 
     def slopes(shift_z, shift_u):
-        rows = lambda shift, field: [list(row) for row in field + shift[:, :, None]]
-        value, back = jax.vjp(lambda z: losses(z, rows(shift_u, fields.u)), rows(shift_z, fields.w))
-        return stacked(back(jnp.ones_like(value))[0]), value
+        moved = lambda field, shift: field + shift[:, :, None]
+        value, back = jax.vjp(lambda z: losses(z, moved(fields.u, shift_u)), moved(fields.w, shift_z))
+        return back(jnp.ones_like(value))[0], value
 
     def mean_slope(shift_z, shift_u):
         return slopes(shift_z, shift_u)[0] @ fields.weights

@@ -19,7 +19,7 @@ from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 
 from .. import __version__
-from .crew import Busy, Crew, WorkFailed
+from .crew import Busy, Crew, Worker, WorkFailed
 from .desk import Desk, TooMany
 from .export import texts
 from .guard import Guard
@@ -32,14 +32,15 @@ ALIVE = 15.0  # seconds after which a silent stream says that it lives
 Client = Header("anyone", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
 
 
-def make_app(names: tuple[str, ...] = (), solvers: int = 2) -> Guard:
-    """The application, with the host names it answers to beside its address, and so many solving processes."""
+def make_app(names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None = None) -> Guard:
+    """The application, with the host names it answers to beside its address, and so many solving processes, of which
+    one may have been started `early`."""
     theory = Crew("theory", solvers, waiting=400, seconds=120, patience=120, first="warm_theory")
     trainers = Crew("training", 1, waiting=4, seconds=300, patience=3, first="warm_training", courtesy=5)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        theory.start()
+        theory.start(early)
         asyncio.get_running_loop().create_task(_after(theory, trainers))
         yield
         await asyncio.gather(theory.stop(), trainers.stop())
@@ -47,7 +48,7 @@ def make_app(names: tuple[str, ...] = (), solvers: int = 2) -> Guard:
     app = FastAPI(title="dotphase explorer", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None)
     app.state.theory, app.state.training, app.state.desk = theory, trainers, Desk()
     _add_failures(app)
-    _add_answers(app, theory, app.state.desk)
+    _add_answers(app, theory, trainers, app.state.desk)
     _add_streams(app, theory, trainers, app.state.desk)
     _add_page(app)
     return Guard(app, names)
@@ -96,12 +97,13 @@ def _add_failures(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)  # type: ignore[arg-type]
 
 
-def _add_answers(app: FastAPI, theory: Crew, desk: Desk) -> None:
+def _add_answers(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
         return {
             "version": __version__,
             "ready": theory.ready.is_set(),
+            "warm": theory.warm and trainers.warm,
             "students": {name: words for name, (words, _) in STUDENTS.items()},
             "ranges": RANGES,
             "bounds": bounds(),

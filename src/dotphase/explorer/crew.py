@@ -1,8 +1,8 @@
 """A crew: a few worker processes behind one bounded queue.
 
 An order names a piece of work (a function of `work.py`) and its arguments; its messages come back as they are made.
-An order that is no longer wanted is dropped from the queue, or told to stop; a worker that does not stop, takes too
-long, or dies, is replaced, and only its own order fails.
+An order that is no longer wanted is dropped from the queue, or told to stop. A worker that does not stop, takes too
+long, or dies, is replaced; only its own order fails, and one of which nothing had been heard yet is tried once more.
 """
 
 from __future__ import annotations
@@ -34,31 +34,39 @@ class _Order:
     messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
     unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
     taken: bool = field(compare=False, default=False)
+    heard: bool = field(compare=False, default=False)  # whether a worker has said anything about it
+    lives: int = field(compare=False, default=2)  # workers that may die of it
 
 
 class Worker:
-    """One process, the pipe to it, and what it has said so far."""
+    """One process, which begins with the work `first`; the pipe to it, and what it has said since `listen`."""
 
-    def __init__(self, name: str, courtesy: int) -> None:
+    def __init__(self, name: str, first: str, courtesy: int = 0) -> None:
         from .work import serve
 
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, courtesy), name=name, daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, first, courtesy), name=name, daemon=True)
         self.process.start()
         theirs.close()  # so that the pipe ends when the process does
         self.said: asyncio.Queue = asyncio.Queue()
-        self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.died = asyncio.Event()
+        self._listener: threading.Thread | None = None
 
-    def _listen(self) -> None:
-        say = lambda message: self._loop.call_soon_threadsafe(self.said.put_nowait, message)
+    def listen(self) -> None:
+        """Pass on what it says, from now on, to the running event loop."""
+        self._listener = threading.Thread(target=self._listen, args=(asyncio.get_running_loop(),), daemon=True)
+        self._listener.start()
+
+    def _listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        call = loop.call_soon_threadsafe
         with contextlib.suppress(RuntimeError):  # the loop has been closed
             try:
                 while True:
-                    say(self.pipe.recv())
+                    call(self.said.put_nowait, self.pipe.recv())
             except (EOFError, OSError):
-                say(("died", None))
+                call(self.said.put_nowait, ("died", None))
+                call(self.died.set)
 
     def tell(self, message: Any) -> None:
         with contextlib.suppress(OSError):  # it has died, which `said` tells
@@ -67,6 +75,8 @@ class Worker:
     def end(self) -> None:
         self.process.kill()
         self.process.join(5)
+        if self._listener is not None:
+            self._listener.join(5)  # before the number of its file can become the next worker's
         self.pipe.close()
 
 
@@ -85,14 +95,21 @@ class Crew:
         self.name, self.size, self.waiting, self.seconds = name, size, waiting, seconds
         self.patience, self.first, self.courtesy = patience, first, courtesy
         self.ready = asyncio.Event()
-        self.replaced = 0
+        self.loaded = 0  # workers that can take orders
         self._queue: asyncio.PriorityQueue[_Order] = asyncio.PriorityQueue()
         self._numbers = itertools.count()
         self._wanted = 0
         self._workers: list[Worker | None] = [None] * size
         self._tasks: list[asyncio.Task] = []
 
-    def start(self) -> None:
+    @property
+    def warm(self) -> bool:
+        """Whether every worker has loaded."""
+        return self.loaded == self.size
+
+    def start(self, early: Worker | None = None) -> None:
+        """Have all workers; the first of them may have been started `early`."""
+        self._workers[0] = early
         self._tasks = [asyncio.create_task(self._keep(place)) for place in range(self.size)]
 
     async def stop(self) -> None:
@@ -142,32 +159,55 @@ class Crew:
         """Have a worker in this place for ever, and hand it one order after another."""
         if place:  # the first loads alone, so that the first answer comes soonest
             await self.ready.wait()
+        worker = self._workers[place]
         while True:
-            worker = self._workers[place] = Worker(f"{self.name}-{place}", self.courtesy)
+            worker = self._workers[place] = worker or Worker(f"{self.name}-{place}", self.first, self.courtesy)
+            worker.listen()
             try:
-                hello = _Order(0, next(self._numbers), self.first, {})
-                if not await self._serve(worker, hello):
+                if await self._serve(worker, _Order(0, next(self._numbers), self.first, {}, lives=1), told=True):
+                    await self._employ(worker)
+                else:
                     await asyncio.sleep(1)  # it cannot even begin: do not spin
-                    continue
-                self.ready.set()
-                while True:
-                    order = await self._queue.get()
-                    if order.unwanted.is_set():
-                        continue
-                    if not worker.process.is_alive():  # it died while it had nothing to do: a new one takes the order
-                        self._queue.put_nowait(order)
-                        break
+            finally:
+                await asyncio.to_thread(worker.end)
+            worker = None
+
+    async def _employ(self, worker: Worker) -> None:
+        """One order after another, until the worker cannot go on."""
+        self.ready.set()
+        self.loaded += 1
+        try:
+            while (order := await self._next(worker)) is not None and await self._serve(worker, order):
+                pass
+        finally:
+            self.loaded -= 1
+
+    async def _next(self, worker: Worker) -> _Order | None:
+        """The next order that somebody wants, or None if the worker dies while it has nothing to do."""
+        died = asyncio.create_task(worker.died.wait())
+        try:
+            while True:
+                upcoming = asyncio.create_task(self._queue.get())
+                try:
+                    await asyncio.wait({upcoming, died}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    upcoming.cancel()
+                if died.done():
+                    if upcoming.done():
+                        self._queue.put_nowait(upcoming.result())
+                    return None
+                order = upcoming.result()
+                if not order.unwanted.is_set():
                     order.taken = True
                     self._wanted -= 1
-                    if not await self._serve(worker, order):
-                        break
-            finally:
-                self.replaced += 1
-                await asyncio.to_thread(worker.end)
+                    return order
+        finally:
+            died.cancel()
 
-    async def _serve(self, worker: Worker, order: _Order) -> bool:
-        """Pass one order's messages on until it is done; whether the worker can go on."""
-        worker.tell((order.work, order.arguments))
+    async def _serve(self, worker: Worker, order: _Order, told: bool = False) -> bool:
+        """Pass one order's messages on until it is done; whether the worker can go on. `told`: it knows already."""
+        if not told:
+            worker.tell((order.work, order.arguments))
         unwanted = asyncio.create_task(order.unwanted.wait())
         try:
             return await self._listen(worker, order, unwanted)
@@ -185,8 +225,9 @@ class Crew:
             if said in done:
                 kind, content = said.result()
                 if kind == "died":
-                    order.messages.put_nowait(("failed", "a worker process died; please try again"))
+                    self._retry(order)
                     return False
+                order.heard = True
                 order.messages.put_nowait((kind, content))
                 if kind in ("done", "failed"):
                     return True
@@ -199,3 +240,13 @@ class Crew:
             if not stopping:
                 order.messages.put_nowait(("failed", f"this took more than {self.seconds:g} s and was ended"))
             return False
+
+    def _retry(self, order: _Order) -> None:
+        """Another worker takes the order of one that died, unless something was heard of it, or it is to blame."""
+        order.lives -= 1
+        if order.heard or not order.lives or order.unwanted.is_set():
+            order.messages.put_nowait(("failed", "a worker process died; please try again"))
+            return
+        order.taken = False
+        self._wanted += 1
+        self._queue.put_nowait(order)

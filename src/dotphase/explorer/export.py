@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
-from .task import RANGES, STUDENTS, Export
+from .task import RANGES, STUDENTS, Export, Task
 
 STANDARD = [[0.6, 0.4], [0.4, 0.6]]
 BIBTEX = """@misc{cui2024phase,
@@ -30,7 +28,7 @@ def python(asked: Export) -> str:
     numbers = f"alpha={task.alpha!r}, omega={task.omega!r}, sigma={task.sigma!r}, ridge={task.ridge!r}{more}"
     lines = ["import dotphase", "", f"scenario = dotphase.paper({numbers})"]
     if task.student != "softmax":
-        lines.append(f"scenario = scenario.vary(student={STUDENTS[task.student][1]})")
+        lines.append(f"scenario = scenario.vary(student=dotphase.{_student(task)})")
     option = "" if asked.minimum == "lowest" else f', minimum="{asked.minimum}"'
     lines += [
         'for branch in ("semantic", "positional"):',
@@ -51,60 +49,31 @@ def command(asked: Export) -> str:
         numbers += f" --positional '{rows}'"
     comment = ""
     if task.student != "softmax":
-        kind, settings = _student(task.student)
-        comment = f"# the student is {kind} ({settings}): options cannot say that; use the study file or Python\n"
+        comment = f"# the student is {_student(task)}: options cannot say that; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
     return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
 
 
 def study(asked: Export) -> str:
     """A study file: both branches and the baseline along the parameter, `dotphase sweep FILE --out RUN.zarr`."""
-    task = asked.task
-    low, high = RANGES[asked.along]
-    own = {"alpha": task.alpha, "omega": task.omega, "sigma": task.sigma, "lambda": task.ridge}[asked.along]
+    import tomli_w
+
+    task, (low, high) = asked.task, RANGES[asked.along]
+    own = task.model_dump(by_alias=True)[asked.along]
     scale = "logspace" if asked.along == "lambda" else "linspace"
-    ends = [min(low, own), max(high, own)]
-    kind, settings = _student(task.student)
-    lines = [
-        'name = "from the explorer"',
-        "",
-        "[scenario]",
-        f"sample_ratio = {task.alpha!r}",
-        f"ridge = {task.ridge!r}",
-        "",
-        "[scenario.teacher]",
-        'kind = "mixture"',
-        f"positional = {json.dumps(task.positional)}",
-        f"mixing = {task.omega!r}",
-        "",
-        "[scenario.student]",
-        f'kind = "{kind}"',
-        settings.replace(", ", "\n"),
-        "",
-        "[scenario.tokens]",
-        "length = 2",
-        f"deviation = {task.sigma!r}",
-        "",
-        "[scenario.positions]",
-        "components = [[1.0, -1.0]]",
-        "",
-        "[axes]",
-        f"{asked.along} = {{ {scale} = [{ends[0]!r}, {ends[1]!r}, 25] }}",
-        "",
-        "[compute.theory]",
-        'kind = "theory"',
-        f'follow = "{asked.along}"',
-        "",
-        "[compute.linear]",
-        'kind = "baseline"',
-    ]
-    return "\n".join(lines) + "\n"
+    tables = {
+        "name": "from the explorer",
+        "scenario": task.tables(),
+        "axes": {asked.along: {scale: [min(low, own), max(high, own), 25]}},
+        "compute": {
+            "theory": {"kind": "theory", "follow": asked.along, "minimum": asked.minimum},
+            "linear": {"kind": "baseline"},
+        },
+    }
+    return tomli_w.dumps(tables)
 
 
-def _student(name: str) -> tuple[str, str]:
-    return {
-        "softmax": ("softmax", "rank = 1"),
-        "softmax-rank-2": ("softmax", "rank = 2"),
-        "softmax-untied": ("softmax", "rank = 1, tied = false"),
-        "linear": ("linear", "rank = 1"),
-    }[name]
+def _student(task: Task) -> str:
+    """The student in Python."""
+    kind, rank, tied = (STUDENTS[task.student][1].get(name, True) for name in ("kind", "rank", "tied"))
+    return f"{kind}_attention({rank}{'' if tied else ', tied=False'})"

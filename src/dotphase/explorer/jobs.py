@@ -17,6 +17,7 @@ from .task import RANGES, Along, Branches, Diagram, Minimum, Task
 FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
 AT_ONCE = 4  # pieces of one job in the queue
 POINTS = 25  # along a parameter
+PAUSE = 0.1  # seconds after the point itself: a finger that moves on wants another one, not its neighbours
 ROWS, COLUMNS = 11, 16  # of a diagram drawn in the background
 REMEMBERED = 20_000
 _answers: OrderedDict[str, Any] = OrderedDict()
@@ -58,8 +59,11 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
         return {"event": "baseline", "value": value, **await recalled(crew, "baseline", COARSE, task=task)}
 
     names = ("semantic", "positional")
-    pieces: list[Any] = [lambda b=branch: one("coarse", FIRST, values[0], b) for branch in names]
-    pieces += [lambda v=value, b=branch: one("coarse", COARSE, v, b) for value in values[1:] for branch in names]
+    async for answer in _in_order([lambda b=branch: one("coarse", FIRST, values[0], b) for branch in names]):
+        yield answer
+    await asyncio.sleep(PAUSE)
+    around = [(value, branch) for value in values[1:] for branch in names]
+    pieces: list[Any] = [lambda v=value, b=branch: one("coarse", COARSE, v, b) for value, branch in around]
     pieces += [lambda v=value: linear(v) for value in (values[:1] if asked.along == "alpha" else values)]
     pieces += [lambda v=value, b=branch: one("fine", FINE, v, b) for value in values for branch in names]
     others = [minimum for minimum in get_args(Minimum) if minimum != asked.minimum]

@@ -7,15 +7,23 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from importlib.util import find_spec
 
-import uvicorn
+from .crew import Worker
 
-from .app import make_app
+for _name in ("fastapi", "uvicorn", "plotly"):  # they are loaded while the first solver loads, but must be there
+    if find_spec(_name) is None:
+        raise ModuleNotFoundError(f"No module named {_name!r}", name=_name)
 
 
 def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str], None]) -> None:
     """Serve the explorer on `host`:`port` (0: any free port) until interrupted; `tell` says where."""
     listening = _listen(host, port)
+    solver = Worker("theory-0", "warm_theory")  # which loads for seconds, while this process loads what serves pages
+    import uvicorn
+
+    from .app import make_app
+
     address = f"http://{_shown(host)}:{listening.getsockname()[1]}/"
     if not _is_loopback(host):
         tell(f"serving on {host}: everyone who reaches this machine can use it")
@@ -23,7 +31,7 @@ def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str
     if open_page:
         threading.Timer(0.8, webbrowser.open, [address]).start()
     config = uvicorn.Config(
-        make_app((host,), solvers),
+        make_app((host,), solvers, solver),
         log_level="warning",
         access_log=False,
         limit_concurrency=300,

@@ -61,19 +61,17 @@ def counters(run: Path) -> dict[str, np.ndarray]:
 def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
     """What the page draws of the dataset of a phase diagram: ω × α tables, and lines with errors."""
     from ..estimate import plain
+    from ..figures.phase_diagram import broken
 
     grid = dataset.transpose("omega", "alpha", ...)
     rounded = lambda table: [[None if x is None else float(f"{x:.5g}") for x in row] for row in plain(table)]
-    above = grid["theory_replicon"] - 2 * grid["theory_replicon_error"] > 1
-    wins = grid["theory_margin"] < 0
-    broken = (above.sel(branch="semantic") & wins) | (above.sel(branch="positional") & ~wins)
     lines = {name: _line(dataset, name) for name in ("train-loss", "linear")}
     return {
         "omega": plain(grid["omega"].values.round(6)),
         "alpha": plain(grid["alpha"].values.round(6)),
         "margin": rounded(grid["theory_margin"].values),
         "winner": [list(map(str, row)) for row in grid["theory_winner"].values],
-        "broken": broken.values.tolist(),
+        "broken": broken(grid).values.astype(bool).tolist(),
         "missing": {
             branch: (grid["theory_outcome"].sel(branch=branch) == "collapsed").values.tolist() for branch in MECHANISMS
         },

@@ -1,13 +1,16 @@
 """What may be asked of the explorer: pydantic models, every number bounded, nothing but numbers and known words.
 
-The same models name the bounds to the page (`bounds`), check what comes back from it, and build the scenario.
+A task is a scenario's tables (`scenario.tables`, as in files and studies) in narrower bounds, and is built by
+them. The same models name the bounds to the page (`bounds`) and check what comes back from it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from ..scenario.tables import Number, ScenarioTable, Share, Table, validated
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
@@ -17,11 +20,11 @@ Along = Literal["alpha", "omega", "sigma", "lambda"]
 Minimum = Literal["lowest", "reached"]
 Student = Literal["softmax", "softmax-rank-2", "softmax-untied", "linear"]
 
-STUDENTS: dict[str, tuple[str, str]] = {  # what people read, and what Python says
-    "softmax": ("dot-product attention, rank 1", "dotphase.softmax_attention(1)"),
-    "softmax-rank-2": ("dot-product attention, rank 2", "dotphase.softmax_attention(2)"),
-    "softmax-untied": ("own weights for query and key", "dotphase.softmax_attention(1, tied=False)"),
-    "linear": ("without the softmax", "dotphase.linear_attention(1)"),
+STUDENTS: dict[str, tuple[str, dict[str, Any]]] = {  # what people read, and the table of the attention
+    "softmax": ("dot-product attention, rank 1", {"kind": "softmax", "rank": 1}),
+    "softmax-rank-2": ("dot-product attention, rank 2", {"kind": "softmax", "rank": 2}),
+    "softmax-untied": ("own weights for query and key", {"kind": "softmax", "rank": 1, "tied": False}),
+    "linear": ("without the softmax", {"kind": "linear", "rank": 1}),
 }
 RANGES: dict[str, tuple[float, float]] = {  # of the parameter along which branches are drawn
     "alpha": (0.1, 3.0),
@@ -29,13 +32,13 @@ RANGES: dict[str, tuple[float, float]] = {  # of the parameter along which branc
     "sigma": (0.2, 1.5),
     "lambda": (0.001, 0.1),
 }
-Entry = Annotated[float, Field(ge=-1, le=2)]
+Entry = Annotated[Number, Field(ge=-1, le=2)]
 Row = Annotated[list[Entry], Field(min_length=2, max_length=2)]
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
-class _Asked(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, populate_by_name=True, frozen=True)
+class _Asked(Table):
+    model_config: ClassVar[ConfigDict] = ConfigDict(populate_by_name=True)
 
 
 class Task(_Asked):
@@ -44,24 +47,26 @@ class Task(_Asked):
     - `alpha` α = n/d, `omega` ω, `sigma` σ, `ridge` λ; `positional` A, 2 × 2.
     """
 
-    alpha: float = Field(default=2.0, ge=0.05, le=8)
-    omega: float = Field(default=0.3, ge=0, le=1)
-    sigma: float = Field(default=0.5, ge=0.1, le=2)
-    ridge: float = Field(default=0.01, ge=1e-4, le=2, alias="lambda")
-    positional: Annotated[list[Row], Field(min_length=2, max_length=2)] = [[0.6, 0.4], [0.4, 0.6]]
+    alpha: Number = Field(default=2.0, ge=0.05, le=8)
+    omega: Share = 0.3
+    sigma: Number = Field(default=0.5, ge=0.1, le=2)
+    ridge: Number = Field(default=0.01, ge=1e-4, le=2, alias="lambda")
+    positional: list[Row] = Field(default=[[0.6, 0.4], [0.4, 0.6]], min_length=2, max_length=2)
     student: Student = "softmax"
 
-    def scenario(self) -> Scenario:
-        from ..scenario import linear_attention, paper, softmax_attention
+    def tables(self) -> dict[str, Any]:
+        """The tables of a scenario file."""
+        return {
+            "sample_ratio": self.alpha,
+            "ridge": self.ridge,
+            "teacher": {"kind": "mixture", "positional": self.positional, "mixing": self.omega},
+            "student": STUDENTS[self.student][1],
+            "tokens": {"length": 2, "deviation": self.sigma},
+            "positions": {"components": [[1.0, -1.0]]},
+        }
 
-        made = {
-            "softmax": lambda: softmax_attention(1),
-            "softmax-rank-2": lambda: softmax_attention(2),
-            "softmax-untied": lambda: softmax_attention(1, tied=False),
-            "linear": lambda: linear_attention(1),
-        }[self.student]()
-        base = paper(self.alpha, self.omega, self.sigma, self.ridge, self.positional)
-        return base if self.student == "softmax" else base.vary(student=made)
+    def scenario(self) -> Scenario:
+        return validated(ScenarioTable, self.tables()).build()
 
     def at(self, **numbers: float) -> Task:
         """The same task with other numbers, by the names of `Along`."""

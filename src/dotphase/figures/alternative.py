@@ -34,5 +34,5 @@ FIGURE = PaperFigure(
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 36, "full": 400},
+    core_seconds={"quick": 62, "full": 700},
 )

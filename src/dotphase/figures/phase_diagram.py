@@ -18,8 +18,8 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
     """Draw the dataset of a `dotphase.sweeps.phase_diagram` study and save it at `path`.
 
     Colour is ε_t(semantic) − ε_t(positional): blue where the semantic branch is lower. Lines are α_c and α_l
-    with error bars. Points that are undecided, not converged or unstable, or at which one branch does not
-    exist, are marked.
+    with error bars. Points that are undecided or not converged, at which the winner breaks replica symmetry, or at
+    which one branch does not exist, are marked; where it does so weakly the size of the mark is Δ/q.
     """
     from matplotlib import pyplot
     from matplotlib.colors import SymLogNorm
@@ -84,7 +84,7 @@ def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
             {"marker": "o", **hollow},
         ),
         ("not converged", _where((outcome == "stalled").any("branch")), {"marker": "x", "color": grey}),
-        ("replicon above one", _where(_unstable(dataset)), {"marker": "^", **hollow}),
+        ("replica symmetry broken", _where(broken(dataset)), {"marker": "^", **hollow}),
     ]
     for branch, sign in (("semantic", "_"), ("positional", "|")):
         gone = _where((outcome == "collapsed").sel(branch=branch))
@@ -93,14 +93,23 @@ def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
     for label, where, look in marks:
         if where.any():
             axis.scatter(x[where], y[where], s=26, linewidths=1.1, label=label, **look)
+    ratio = _of_winner(dataset, dataset["theory_breaking"]).transpose("alpha", "omega").values
+    weak = np.nan_to_num(ratio) > 0
+    if weak.any():
+        largest = ratio[weak].max()
+        label = rf"weakly broken ($\Delta/q$ up to {largest:.2g})"
+        axis.scatter(x[weak], y[weak], s=14 * ratio[weak] / largest, color=grey, lw=0, label=label)
 
 
 def _where(mask: xarray.DataArray) -> np.ndarray:
     return mask.transpose("alpha", "omega").values.astype(bool)
 
 
-def _unstable(dataset: xarray.Dataset) -> xarray.DataArray:
-    """Whether the replicon of the branch of lower training loss is above one by more than two errors."""
-    above = dataset["theory_replicon"] - 2 * dataset["theory_replicon_error"] > 1
-    semantic, positional = above.sel(branch="semantic"), above.sel(branch="positional")
-    return (semantic & (dataset["theory_margin"] < 0)) | (positional & (dataset["theory_margin"] >= 0))
+def broken(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Whether the branch of lower training loss breaks replica symmetry, and not just weakly (`Breaking.verdict`)."""
+    return _of_winner(dataset, dataset["theory_symmetry"].str.startswith("broken"))
+
+
+def _of_winner(dataset: xarray.Dataset, values: xarray.DataArray) -> xarray.DataArray:
+    """Those of the branch of lower training loss."""
+    return values.sel(branch="semantic").where(dataset["theory_margin"] < 0, values.sel(branch="positional"))

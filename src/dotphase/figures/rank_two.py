@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def studies(quality: str) -> dict[str, Study]:
     mixed = {"kind": "mixed", "nodes": 2**16 if quality == "full" else 2**13}
     scenario = {"omega": 0.3, "student_rank": 2}
-    return {"rank-two": three_panel_study("rank-two student", quality, scenario, mixed=mixed)}
+    return {"rank-two": three_panel_study("rank-two student", quality, scenario, reached=False, mixed=mixed)}
 
 
 def draw(datasets: Datasets) -> Figure:

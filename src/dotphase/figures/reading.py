@@ -40,9 +40,9 @@ def theory(
     return Line(value[dim(value, along)].values, np.where(exists, value.values, np.nan), bar)
 
 
-def theory_or_fallen(dataset: xarray.Dataset, quantity: str, branch: str) -> Line:
+def theory_or_fallen(dataset: xarray.Dataset, quantity: str, branch: str, label: str = "theory") -> Line:
     """As `theory`; where the branch does not exist, of the uninformed point its start falls to."""
-    return theory(dataset, quantity, branch, outcomes=FALLEN)
+    return theory(dataset, quantity, branch, label=label, outcomes=FALLEN)
 
 
 def experiment(
@@ -82,7 +82,8 @@ def margin(dataset: xarray.Dataset, label: str = "theory", fallen: bool = False)
 
     `fallen`: also where one of them does not, taking the uninformed point its start falls to in its stead.
     """
-    exists = dataset[f"{label}_outcome"].isin(FALLEN if fallen else USABLE).all("branch").values
+    outcome = dataset[f"{label}_outcome"]
+    exists = outcome.isin(FALLEN if fallen else USABLE).all(dim(outcome, "branch")).values
     value = dataset[f"{label}_margin"]
     error = dataset[f"{label}_margin_error"].values
     return Line(value["alpha"].values, np.where(exists, value.values, np.nan), error)

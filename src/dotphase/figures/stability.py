@@ -25,15 +25,18 @@ def studies(quality: str) -> dict[str, Study]:
 
 
 def draw(datasets: Datasets) -> Figure:
+    from ..theory.breaking import COMPARABLE
+
     dataset = datasets["stability"]
-    figure, axes = panels(1, 3, 2.75)
-    replicon, slopes, several = axes[0]
+    figure, axes = panels(2, 2, 5.0, sharex=True)
+    replicon, slopes, several, broken = axes.flat
     for branch in BRANCHES:
         read = lambda name, branch=branch: reading.theory(dataset, name, branch, label="along")
         points(replicon, *read("replicon"), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
         curve(slopes, *read("eigenvalue_m"), COLOURS[branch], f"{branch}, along $m$", ls="--")
         line = read("several_minima")
         several.semilogy(line.x, np.where(line.value > 0, line.value, np.nan), color=COLOURS[branch], label=branch)
+        points(broken, *_above_zero(read("breaking")), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
     # Along θ at the semantic point directions mix with those of q and V, and have no name of their own.
     theta = reading.theory(dataset, "eigenvalue_theta", "positional", label="along")
     curve(slopes, *theta, COLOURS["positional"], r"positional, along $\theta$", ls=":")
@@ -43,11 +46,18 @@ def draw(datasets: Datasets) -> Figure:
     slopes.axhspan(-1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0)
     slopes.set_ylabel("eigenvalue of the map")
     several.set_ylabel("share of samples with several minima")
-    for axis in axes[0]:
+    broken.axhline(COMPARABLE, color="#111111", lw=0.8, ls=":")
+    broken.set(ylabel=r"$\Delta/q$", yscale="log", ylim=(1e-3, 10))
+    for axis in axes[-1]:
         axis.set_xlabel(SYMBOLS["alpha"])
     letter(axes)
     legend_below(figure, axes)
     return figure
+
+
+def _above_zero(line: reading.Line) -> reading.Line:
+    """What a logarithmic axis can show: no zeros, and no bar without end."""
+    return reading.only(line, (line.value > 0) & np.isfinite(line.error))
 
 
 FIGURE = PaperFigure(
@@ -58,10 +68,13 @@ FIGURE = PaperFigure(
         "replica symmetry is locally stable. Its error bar is a rough one, since few nodes dominate it. (b) "
         "Eigenvalues of the iterated map: within the grey band a small deviation dies out; below −1 the plain "
         "iteration oscillates away though a damped one does not; above +1 nothing helps. (c) How many samples have "
-        "more than one minimum of their inner problem, so that the prox can jump."
+        "more than one minimum of their inner problem, so that the prox can jump. (d) What the jumps do to replica "
+        "symmetry: Δ/q at y → 0, by how much the overlap between minima falls short of that within one; above the "
+        "dotted line it is called broken, below it weakly broken; no point where there are no jumps (Δ = 0), or where "
+        "Δ is not known."
     ),
     studies=studies,
     draw=draw,
-    core_seconds={"quick": 13, "full": 120},
+    core_seconds={"quick": 20, "full": 160},
     new=True,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,15 +38,23 @@ OVERLAPS = {"theta": "semantic", "m": "positional"}  # and whose colour they hav
 FEW = [0.175833, 0.5075, 0.839167, 1.25375, 1.585417, 2.0]  # of the 25 sample ratios of full quality
 
 
-def three_panel_study(name: str, quality: str, scenario: dict[str, Any], seeds: int = 6, **more: Any) -> Study:
-    """Theory, baseline, transitions and training against α; `seeds` are those of quick quality."""
+def three_panel_study(
+    name: str, quality: str, scenario: dict[str, Any], seeds: int = 6, reached: bool = True, **more: Any
+) -> Study:
+    """Theory, baseline, transitions and training against α; `seeds` are those of quick quality.
+
+    Training is laid over the theory of the minima it reaches, with that of the lowest ones, the paper's, beside it; or,
+    without `reached`, over the latter.
+    """
     full = quality == "full"
     nodes = 2**16 if full else 2**13  # the same for transitions: on others a root may lie beside the bracket
     precision = {"precision": 2e-3, "budget": 2**18} if full else {"precision": 4e-3}
+    along: dict[str, Any] = {"kind": "theory", "branches": BRANCHES, "nodes": nodes, "follow": "alpha"}
+    roots: dict[str, Any] = {"kind": "transitions", "nodes": nodes} | precision
     compute: dict[str, Any] = {
-        "theory": {"kind": "theory", "branches": BRANCHES, "nodes": nodes, "follow": "alpha"},
+        "theory": along,
         "baseline": {"kind": "baseline"},
-        "transitions": {"kind": "transitions", "near": "theory", "nodes": nodes} | precision,
+        "transitions": roots | {"near": "theory"},
         "experiment": {
             "kind": "training",
             "at": {"alpha": {"linspace": [0.01, 2.0, 25]} if full else FEW},
@@ -54,6 +63,10 @@ def three_panel_study(name: str, quality: str, scenario: dict[str, Any], seeds: 
             "seeds": 24 if full else seeds,
         },
     }
+    if reached:
+        compute |= {"lowest": along, "lowest_transitions": roots | {"near": "lowest"}}
+        compute["theory"] = along | {"minimum": "reached"}
+        compute["transitions"] = roots | {"near": "theory", "minimum": "reached"}
     return make_study(name, scenario, {"alpha": {"linspace": [0.1, 2.0, 58 if full else 39]}}, **compute | more)
 
 
@@ -69,11 +82,12 @@ class Winner(NamedTuple):
         return Line(lines[0].x, pick([line.value for line in lines]), pick([line.error for line in lines]))
 
 
-def theory_winner(dataset: xarray.Dataset) -> Winner:
+def theory_winner(dataset: xarray.Dataset, label: str = "theory") -> Winner:
     """A start that fell to the uninformed point stands for that point."""
-    margin = reading.margin(dataset, fallen=True).value
+    margin = reading.margin(dataset, label, fallen=True).value
     index = np.where(np.isnan(margin), -1, np.where(margin < 0, 0, 1))
-    words = [dataset["theory_mechanism"].sel(branch=branch).values for branch in BRANCHES]
+    named = dataset[f"{label}_mechanism"]
+    words = [named.sel({reading.dim(named, "branch"): branch}).values for branch in BRANCHES]
     return Winner(index, np.where(index == 0, words[0], words[1]).astype(object))
 
 
@@ -119,15 +133,18 @@ def finish(figure: Figure, axes: np.ndarray, dataset: xarray.Dataset) -> None:
     legend_below(figure, axes)
 
 
-def location(dataset: xarray.Dataset, name: str) -> tuple[float, float]:
+def location(dataset: xarray.Dataset, name: str, label: str = "transitions") -> tuple[float, float]:
     """A transition with its error; not a number if it is absent."""
-    at = dataset.sel(transition=name)
-    return float(at["transitions_location"]), float(at["transitions_location_error"])
+    at = dataset.sel({reading.dim(dataset[f"{label}_location"], "transition"): name})
+    return float(at[f"{label}_location"]), float(at[f"{label}_location_error"])
 
 
 def draw_difference(axis: Axes, dataset: xarray.Dataset) -> None:
     both, fallen = reading.margin(dataset), reading.margin(dataset, fallen=True)
     missing = reading.only(fallen, np.isnan(both.value) | _next_to_gap(both.value))
+    if _both_theories(dataset):
+        line = reading.margin(dataset, "lowest", fallen=True)
+        axis.plot(line.x, line.value, color=COLOURS["uninformed"], lw=0.9, ls=(0, (1, 1)), label="lowest minima")
     curve(axis, *both, COLOURS["neutral"], "theory")
     if np.isfinite(missing.value).any():
         curve(axis, *missing, COLOURS["uninformed"], "theory, a branch missing", ls="--", lw=1)
@@ -135,6 +152,10 @@ def draw_difference(axis: Axes, dataset: xarray.Dataset) -> None:
     axis.axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
     axis.set_ylabel(SYMBOLS["difference"] + r" ($10^{-3}$)")
     in_thousandths(axis.yaxis)
+
+
+def _both_theories(dataset: xarray.Dataset) -> bool:
+    return "lowest_margin" in dataset
 
 
 def _next_to_gap(values: np.ndarray) -> np.ndarray:
@@ -150,6 +171,12 @@ def draw_overlaps(axis: Axes, dataset: xarray.Dataset) -> None:
         for index in (0, 1):
             line = reading.only(lines[index], expected.which == index)
             curve(axis, *line, COLOURS[owner])
+        if _both_theories(dataset):
+            read = partial(reading.theory_or_fallen, label="lowest")
+            lowest = theory_winner(dataset, "lowest").which
+            for index, line in enumerate(overlap_lines(dataset, name, read)):
+                seen = reading.only(line, lowest == index)
+                axis.plot(seen.x, seen.value, color=COLOURS[owner], lw=0.9, ls=(0, (1, 1)))
         line = found.of(overlap_lines(dataset, name, reading.experiment))
         points(axis, *line, COLOURS[owner], fmt=MARKERS[owner])
     name_overlaps(axis)

@@ -63,16 +63,17 @@ FIGURE = PaperFigure(
     name="transition",
     title="The transition at ω = 0.3",
     caption=(
+        "Full lines: the theory of the minima that training reaches, as d → ∞, with bands of one standard error; "
+        "dotted in (a) and (b): that of the lowest minima, the paper's, in which the semantic branch ends near "
+        "α = 0.7. "
         "(a) Training loss of the semantic minimum less that of the positional one: above zero position wins, below "
         "zero meaning does; they cross at α_c. (b) What the winner has learnt: its overlap with the teacher, θ/σ², "
         "or with the positions, m. (c) Its test error, beside that of the best predictor that sees positions only, "
-        "ε_lin, which it beats from α_l on. Lines: theory as d → ∞, with bands of one standard error; dotted: the "
-        "branch that loses; grey and dashed: one branch does not exist and its start falls to the uninformed point. "
-        "Points: training from both starts at d = 1000, bars of one standard error over seeds (24 in full quality, "
-        "8 in quick)."
+        "ε_lin, which it beats from α_l on; dotted: the branch that loses. Points: training from both starts at "
+        "d = 1000, bars of one standard error over seeds (24 in full quality, 8 in quick)."
     ),
     studies=studies,
     draw=draw,
     claims=claims,
-    core_seconds={"quick": 46, "full": 400},
+    core_seconds={"quick": 100, "full": 900},
 )

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scenario.attention import Form, entries
+from ..inner.loss import applied, times
+from ..scenario.attention import Form, lifted
 from ..scenario.frozen import thaw
 from .objective import Objective
 from .overlaps import overlaps
@@ -126,11 +127,10 @@ def passed_through(student: Form) -> Form:
     """The attention z ↦ S[z] K: one K = `root` per sample, (L, L, n); `inner` are the student's numbers."""
 
     def function(fields, root, inner):
-        matrix = entries(student)(fields, **inner)
-        tokens = range(len(matrix))
-        return [[sum(row[k] * root[k, j] for k in tokens) for j in tokens] for row in matrix]
+        matrix = lifted(student)(fields, **inner)
+        return (matrix[:, :, None] * root[None]).sum(1)
 
-    return Form(function, student.rank, entrywise=True)
+    return Form(function, student.rank, batched=True)
 
 
 @lru_cache(maxsize=64)
@@ -138,13 +138,9 @@ def own_coordinates(student: Form) -> Form:
     """The attention t ↦ S[diag(s) C t]: one s = `scale` per sample, (L, n), one C = `factor` for all, (L r, L r)."""
 
     def function(t, inner, factor, scale):
-        flat = [entry for row in t for entry in row]
-        rank = len(t[0])
-        mixed = lambda row: sum(factor[row, k] * entry for k, entry in enumerate(flat))
-        z = [[scale[l] * mixed(l * rank + a) for a in range(rank)] for l in range(len(t))]
-        return entries(student)(z, **inner)
+        return lifted(student)(times(applied(factor[None], t), scale), **inner)
 
-    return Form(function, student.rank, entrywise=True)
+    return Form(function, student.rank, batched=True)
 
 
 def _numbers_of(parameters: dict, sample) -> dict:

@@ -1,12 +1,14 @@
 """Small linear systems, one per sample, samples on the last axis.
 
-Elimination is written out over the D unknowns so that every operation runs along the samples: for D of a few this is
-many times faster than a batched library call per D×D matrix.
+Elimination runs along the samples, which is many times faster than a batched library call per D×D matrix.
 """
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
+
+WRITTEN_OUT = 4  # unknowns up to which elimination is written out: faster to run there, beyond slower to compile
 
 
 def eliminate(matrix, right):
@@ -14,6 +16,10 @@ def eliminate(matrix, right):
 
     **Arguments**: `matrix` A, (D, D, …); `right` B, (D, K, …). **Returns** X, (D, K, …), and the least pivot, (…).
     """
+    return (_written_out if len(matrix) <= WRITTEN_OUT else _row_by_row)(matrix, right)
+
+
+def _written_out(matrix, right):
     size, width = matrix.shape[0], matrix.shape[0] + right.shape[1]
     # Entries as separate arrays: nothing is sliced or copied between the steps.
     rows = [[*matrix[i], *right[i]] for i in range(size)]
@@ -30,3 +36,19 @@ def eliminate(matrix, right):
                 for j in range(k + 1, width):
                     rows[i][j] = rows[i][j] - factor * rows[k][j]
     return jnp.stack([jnp.stack(row[size:]) for row in rows]), least
+
+
+def _row_by_row(matrix, right):
+    size = len(matrix)
+    others = jnp.arange(size).reshape(size, 1, *[1] * (matrix.ndim - 2))
+
+    def clear(k, state):
+        rows, least = state
+        row, column = rows[k], rows[:, k]
+        pivot = row[k]
+        row = row * (1 / jnp.where(pivot == 0, 1.0, pivot))
+        return jnp.where(others == k, row, rows - column[:, None] * row), jnp.minimum(least, pivot)
+
+    begin = jnp.concatenate([matrix, right], axis=1), jnp.full(matrix.shape[2:], jnp.inf, matrix.dtype)
+    rows, least = jax.lax.fori_loop(0, size, clear, begin)
+    return rows[:, size:], least

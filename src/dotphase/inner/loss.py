@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.linalg
 
-from ..scenario.attention import Form, entries
+from ..scenario.attention import Form, lifted
 
 
 class Problem(NamedTuple):
@@ -25,6 +26,7 @@ class Problem(NamedTuple):
     - `rho`: the diagonal of ρ_Σ, (L,), or all of it, (L, L).
     - `parameters`: the numbers of the student.
     - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ → diag(s) ρ_Σ diag(s).
+    - `gram`: p_l·p_l'/d, (L, L), at finite d.
     """
 
     target: jax.Array
@@ -33,6 +35,7 @@ class Problem(NamedTuple):
     rho: jax.Array
     parameters: dict
     scale: Any = None
+    gram: Any = None
 
     def only(self, samples) -> Problem:
         """The problems of some of the samples."""
@@ -41,29 +44,28 @@ class Problem(NamedTuple):
 
 
 def mismatch(attention, target, rho, scale=None) -> Any:
-    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from nested lists or (L, L, N) arrays S and T."""
-    tokens = range(len(attention))
-    if rho.ndim == 1 and scale is None:
-        return 0.5 * sum(rho[j] * (target[i][j] - attention[i][j]) ** 2 for i in tokens for j in tokens)
-    apart = [[target[i][j] - attention[i][j] for j in tokens] for i in tokens]
-    weighed = weigh(apart, rho, scale)
-    return 0.5 * sum(apart[i][j] * weighed[i][j] for i in tokens for j in tokens)
+    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N); with scales ρ_Σ is diag(s) ρ_Σ diag(s)."""
+    apart = target - attention
+    return 0.5 * (apart * weigh(apart, rho, scale)).sum((0, 1))
 
 
-def weigh(matrix, rho, scale=None) -> list:
-    """`matrix` · ρ_Σ per sample, or `matrix` · diag(s) ρ_Σ diag(s), from nested lists or an (L, L, N) array."""
-    tokens = range(len(rho))
-    scaled = lambda rows: rows if scale is None else [[row[j] * scale[j] for j in tokens] for row in rows]
+def weigh(matrix, rho, scale=None) -> Any:
+    """`matrix` · ρ_Σ per sample, or `matrix` · diag(s) ρ_Σ diag(s), (L, L, N)."""
+    scaled = lambda given: given if scale is None else given * scale
     if rho.ndim == 1:
-        return scaled([[rho[j] * row[j] for j in tokens] for row in scaled(matrix)])
-    return scaled([[sum(row[k] * rho[k, j] for k in tokens) for j in tokens] for row in scaled(matrix)])
+        return scaled(rho[:, None] * scaled(matrix))
+    return scaled((scaled(matrix)[:, :, None] * rho[..., None]).sum(1))
 
 
 def sample_loss(student: Form, problem: Problem, z) -> Any:
-    """ℓ(u, z), (N,), from nested lists or an array z."""
-    fields = [list(row) for row in z]
-    attention = entries(student)(fields, **problem.parameters)
-    return mismatch(attention, problem.target, problem.rho, problem.scale)
+    """ℓ(u, z), (N,)."""
+    return loss_of(problem, lifted(student)(z, **problem.parameters))
+
+
+def loss_of(problem: Problem, attention) -> Any:
+    """ℓ of attention matrices S, (L, L, N): ½ Tr[(T − S) ρ_Σ (T − S)ᵀ], and ½ Tr[S p pᵀ Sᵀ]/d at finite d."""
+    loss = mismatch(attention, problem.target, problem.rho, problem.scale)
+    return loss if problem.gram is None else loss + 0.5 * (attention * weigh(attention, problem.gram)).sum((0, 1))
 
 
 def times(fields, scale):
@@ -88,36 +90,41 @@ def pull(problem: Problem, z):
     return over(applied(problem.precision, over(z - problem.centre, problem.scale)), problem.scale)
 
 
+def stiffness(problem: Problem) -> Any:
+    """V⁻¹ as one matrix over all fields, of every sample where it has scales, (D, D, N) or (D, D, 1)."""
+    matrix = jax.scipy.linalg.block_diag(*problem.precision)[..., None]
+    if problem.scale is None:
+        return matrix
+    scale = jnp.repeat(problem.scale, len(matrix) // len(problem.scale), axis=0)
+    return matrix / (scale[:, None] * scale)
+
+
 def tether(problem: Problem, z) -> Any:
-    """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,), from nested lists or an array z."""
-    total, s, size = 0.0, problem.scale, problem.precision.shape[-1]
-    shift = [[x - problem.centre[l, a] for a, x in enumerate(row)] for l, row in enumerate(z)]
-    every = [x if s is None else x / s[l] for l, row in enumerate(shift) for x in row]
-    for k, group in enumerate(every[first : first + size] for first in range(0, len(every), size)):
-        for a, x in enumerate(group):
-            total = total + 0.5 * x * sum(problem.precision[k, a, b] * y for b, y in enumerate(group))
-    return total
+    """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,)."""
+    return 0.5 * ((z - problem.centre) * pull(problem, z)).sum((0, 1))
 
 
 def energy(student: Form, problem: Problem, z):
-    """E(z), (N,), from nested lists or an array z."""
+    """E(z), (N,)."""
     return tether(problem, z) + sample_loss(student, problem, z)
 
 
 def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
-    return _derivatives(lambda fields: energy(student, problem, fields), z)
+    value, gradient, hessian = loss_derivatives(student, problem, z)
+    return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness(problem)
 
 
 def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """ℓ, ∇ℓ and ∇²ℓ, shaped as in `energy_derivatives`."""
-    return _derivatives(lambda fields: sample_loss(student, problem, fields), z)
+    of = lambda fields: _value_and_gradient(lambda f: sample_loss(student, problem, f), fields)
+    (value, gradient), move = jax.linearize(of, z)
+    return value, gradient, along_each(lambda along: move(along)[1].reshape(-1, z.shape[-1]), z)
 
 
 def energy_and_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
     """E, (N,), and ∇E, (L, r_s, N)."""
-    value, gradient = _value_and_gradient(lambda fields: energy(student, problem, fields), [list(row) for row in z])
-    return value, stacked(gradient)
+    return _value_and_gradient(lambda fields: energy(student, problem, fields), z)
 
 
 def _value_and_gradient(function, fields):
@@ -125,28 +132,7 @@ def _value_and_gradient(function, fields):
     return value, back(jnp.ones_like(value))[0]
 
 
-def _derivatives(function, z):
-    def push(fields, along):
-        (value, gradient), (_, column) = jax.jvp(lambda f: _value_and_gradient(function, f), (fields,), (along,))
-        return value, stacked(gradient), stacked(column).reshape(-1, z.shape[-1])
-
-    return along_each(push, z, out_axes=(None, None, 0))
-
-
-def along_each(push, z, out_axes: Any = 0):
-    """`push(fields, along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis.
-
-    Both are nested lists of (N,) arrays, so that no slicing or padding enters a derivative.
-    """
-    length, rank, count = z.shape
-    fields = [list(row) for row in z]
-
-    def one(direction):
-        return push(fields, [[jnp.broadcast_to(direction[l, a], (count,)) for a in range(rank)] for l in range(length)])
-
-    return jax.vmap(one, out_axes=out_axes)(jnp.eye(length * rank, dtype=z.dtype).reshape(-1, length, rank))
-
-
-def stacked(rows) -> jax.Array:
-    """Nested lists of (N,) arrays as one array."""
-    return jnp.stack([jnp.stack(row) for row in rows])
+def along_each(push, z):
+    """`push(along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis."""
+    units = jnp.eye(z.shape[0] * z.shape[1], dtype=z.dtype).reshape(-1, *z.shape[:2], 1)
+    return jax.vmap(lambda unit: push(jnp.broadcast_to(unit, z.shape)))(units)

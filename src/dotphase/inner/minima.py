@@ -35,8 +35,8 @@ class Reached:
     method goes on; the answer does not depend on them while the steps are short.
     """
 
-    step: float = 0.2
-    steps: int = 40
+    step: float = 0.4
+    steps: int = 20
     name = "reached"
 
 

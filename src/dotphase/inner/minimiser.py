@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,59 +30,57 @@ class Minimum(NamedTuple):
 
 
 class _State(NamedTuple):
-    z: jax.Array
-    energy: jax.Array
-    gradient: jax.Array
-    hessian: jax.Array
+    """Where each sample is, and where it tries to go: `trial`, by a step of `length`, allowed where `pivot` > 0."""
+
+    at: Minimum
     damping: jax.Array
-    settled: jax.Array
+    trial: jax.Array
+    length: jax.Array
+    pivot: jax.Array
     steps: jax.Array
 
 
 def descend(
-    student: Form, problem: Problem, start, most_steps: int = MOST_STEPS, tolerance: float = TOLERANCE
+    student: Form, problem: Problem, start, most_steps: Any = MOST_STEPS, tolerance: float = TOLERANCE
 ) -> Minimum:
     """A local minimum of E near `start`, (L, r_s, N), for every sample: z ← z − (∇²E + μ)⁻¹ ∇E.
 
     A step is taken only where the damped Hessian is positive definite and the energy does not rise; elsewhere μ grows.
     Every accepted step lowers the energy, so what is reached is a minimum and not a saddle.
     """
-    length, rank, count = start.shape
+    (length, rank, count), dtype = start.shape, start.dtype
     size = length * rank
     floor = jnp.abs(problem.precision).max() * 1e-3
-    identity = jnp.eye(size, dtype=start.dtype)[:, :, None]
-    rounding = 50 * jnp.finfo(start.dtype).eps
-
+    identity = jnp.eye(size, dtype=dtype)[:, :, None]
+    rounding = 50 * jnp.finfo(dtype).eps
     derivatives = lambda z: energy_derivatives(student, problem, z)
 
     def body(state: _State) -> _State:
-        damped = state.hessian + state.damping * identity
-        step, pivot = fenced(eliminate, damped, state.gradient.reshape(size, 1, count))
-        step = step.reshape(start.shape)
-        trial = state.z - step
-        value, gradient, hessian = fenced(derivatives, trial)
-        slack = rounding * (1.0 + jnp.abs(state.energy))
-        accept = (pivot > 0) & (value <= state.energy + slack) & ~state.settled
-        length_ = jnp.abs(step).max((0, 1))
-        scale = 1.0 + jnp.abs(state.z).max((0, 1))
-        small = (pivot > 0) & (length_ <= tolerance * scale) & (state.damping <= floor)
+        at, damping = state.at, state.damping
+        value, gradient, hessian = fenced(derivatives, state.trial)
+        slack = rounding * (1.0 + jnp.abs(at.energy))
+        accept = (state.pivot > 0) & (value <= at.energy + slack) & ~at.settled
+        scale = 1.0 + jnp.abs(at.z).max((0, 1))
+        small = (state.pivot > 0) & (state.length <= tolerance * scale) & (damping <= floor)
         pick = lambda new, old: jnp.where(accept, new, old)
-        eased = jnp.where(state.damping <= floor, 0.0, state.damping * 0.1)
-        first = FIRST_DAMPING * jnp.abs(state.hessian).max((0, 1))
-        raised = jnp.maximum(4 * state.damping, jnp.maximum(first, -2 * pivot))
-        return _State(
-            pick(trial, state.z),
-            pick(value, state.energy),
-            pick(gradient, state.gradient),
-            pick(hessian, state.hessian),
-            jnp.where(accept | state.settled, eased, raised),
-            state.settled | small,
-            state.steps + 1,
+        eased = jnp.where(damping <= floor, 0.0, damping * 0.1)
+        first = FIRST_DAMPING * jnp.abs(at.hessian).max((0, 1))
+        raised = jnp.maximum(4 * damping, jnp.maximum(first, -2 * state.pivot))
+        damping = jnp.where(accept | at.settled, eased, raised)
+        at = Minimum(
+            pick(state.trial, at.z),
+            pick(value, at.energy),
+            pick(gradient, at.gradient),
+            pick(hessian, at.hessian),
+            at.settled | small,
         )
+        step, pivot = fenced(eliminate, at.hessian + damping * identity, at.gradient.reshape(size, 1, count))
+        step = step.reshape(start.shape)
+        return _State(at, damping, at.z - step, jnp.abs(step).max((0, 1)), pivot, state.steps + 1)
 
-    unfinished = lambda state: (state.steps < most_steps) & ~state.settled.all()
-    value, gradient, hessian = derivatives(start)
-    undamped, moving = jnp.zeros(count, start.dtype), jnp.zeros(count, bool)
-    state = _State(start, value, gradient, hessian, undamped, moving, jnp.array(0))
-    end = jax.lax.while_loop(unfinished, body, state)
-    return Minimum(end.z, end.energy, end.gradient, end.hessian, end.settled)
+    # The start is the first trial, accepted whatever its energy.
+    each = lambda number: jnp.full(count, number, dtype)
+    nowhere = Minimum(start, each(jnp.inf), jnp.zeros_like(start), jnp.zeros((size, size, count), dtype), each(0) > 0)
+    begin = _State(nowhere, each(0), start, each(jnp.inf), each(1), jnp.array(-1))
+    unfinished = lambda state: (state.steps < most_steps) & ~state.at.settled.all()
+    return jax.lax.while_loop(unfinished, body, begin).at

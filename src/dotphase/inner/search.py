@@ -17,7 +17,7 @@ from ..scenario.attention import Form
 from .loss import Problem
 from .minimiser import NEARLY, descend
 
-FIRST_STEPS, MORE_STEPS = 4, 18  # most descents are near the known minimum after a few steps; the others get more
+FIRST_STEPS, MORE_STEPS = 4, 30  # most descents are near the known minimum after a few steps; the others get more
 NEAR = 0.05  # how near, in units of the fields
 DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
 
@@ -40,6 +40,21 @@ class Minima(NamedTuple):
     several: Any
 
 
+class _Descents(NamedTuple):
+    """All descents in one row, (start, sample), those from the first start first: that minimum is taken as known.
+
+    - `z`, `energy`, `settled`: where each is;  `job`: how many batches have been worked on.
+    - `waiting`: descents not on their way to the known minimum, `left` of them.
+    """
+
+    z: Any
+    energy: Any
+    settled: Any
+    job: Any
+    waiting: Any
+    left: Any
+
+
 def search(
     student: Form, problem: Problem, guesses, rivals: int, parameters_of: ParametersOf = lambda given, sample: given
 ) -> Minima:
@@ -48,38 +63,41 @@ def search(
     closest in energy, that one too. `parameters_of(parameters, sample)`: the student's numbers for some of the samples,
     if it has numbers of its own for each."""
     w = problem.centre
-    count = w.shape[-1]
-    known = descend(student, problem, guesses[0], tolerance=NEARLY)
-    starts = jnp.concatenate([guesses[1:], jnp.stack([0.1 * w, -w])])
-    # Where a descent is going can be seen in single precision, at half the cost.
-    rough = jax.tree.map(lambda number: jnp.asarray(number, jnp.float32), (problem, starts))
-    first = jax.lax.map(lambda start: descend(student, rough[0], start, FIRST_STEPS, NEARLY).z, rough[1])
-    first = first.astype(w.dtype)
+    starts = jnp.concatenate([guesses, jnp.stack([0.1 * w, -w])])
+    many, count = len(starts), w.shape[-1]
 
-    # All descents in one row, (start, sample). Those not on their way to the known minimum go on, some at a time; what
-    # is left on its way counts as the known minimum.
-    away = jnp.abs(first - known.z).max((1, 2)) > NEAR * (1 + jnp.abs(known.z).max((0, 1)))
-    some = -(-count // 4)
-    (waiting,) = jnp.nonzero(away.reshape(-1), size=-(-away.size // some) * some, fill_value=0)
-    row = jnp.moveaxis(first, 0, -2).reshape(*w.shape[:2], -1)
-
-    def go_on(state):
-        done, z, energy, settled = state
-        chosen = jax.lax.dynamic_slice(waiting, (done,), (some,))
+    def work(state: _Descents) -> _Descents:
+        # A batch of N: all of one start, for as long as there are starts, then those that have to go on.
+        scouting = state.job < many
+        later = jax.lax.dynamic_slice(state.waiting, (jnp.maximum(state.job - many, 0) * count,), (count,))
+        chosen = jnp.where(scouting, state.job * count + jnp.arange(count), later)
         sample = chosen % count
         part = problem.only(sample)._replace(parameters=parameters_of(problem.parameters, sample))
-        more = descend(student, part, row[..., chosen], MORE_STEPS, NEARLY)
-        placed = z.at[..., chosen].set(more.z), energy.at[chosen].set(more.energy), settled.at[chosen].set(more.settled)
-        return done + some, *placed
+        most = jnp.where(scouting & (state.job > 0), FIRST_STEPS, MORE_STEPS)
+        found = descend(student, part, state.z[..., chosen], most, NEARLY)
+        z, energy = state.z.at[..., chosen].set(found.z), state.energy.at[chosen].set(found.energy)
+        settled = state.settled.at[chosen].set(found.settled)
+        away = jnp.where(scouting, _away(z, count), False)
+        waiting = jnp.where(scouting, jnp.nonzero(away, size=away.size, fill_value=0)[0], state.waiting)
+        left = jnp.where(scouting, away.sum(), state.left - count)
+        return _Descents(z, energy, settled, state.job + 1, waiting, left)
 
-    tiled = lambda one: jnp.tile(one, len(starts))
-    begin = jnp.array(0), jnp.tile(known.z, (1, 1, len(starts))), tiled(known.energy), tiled(known.settled)
-    total = away.sum()
-    _, z, energy, settled = jax.lax.while_loop(lambda state: state[0] < total, go_on, begin)
-    z = jnp.moveaxis(z.reshape(*w.shape[:2], -1, count), -2, 0)
-    energy, settled = energy.reshape(-1, count), settled.reshape(-1, count)
-    every = lambda one, others: jnp.concatenate([one[None], others])
-    return _lowest_two(every(known.z, z), every(known.energy, energy), every(known.settled, settled), rivals)
+    row = jnp.moveaxis(starts, 0, -2).reshape(*w.shape[:2], -1)
+    each = row[0, 0]
+    begin = _Descents(row, each, each > jnp.inf, jnp.array(0), jnp.zeros(each.size, int), jnp.array(0))
+    end = jax.lax.while_loop(lambda state: (state.job < many) | (state.left > 0), work, begin)
+    apart = lambda array: jnp.moveaxis(array.reshape(*array.shape[:-1], many, count), -2, 0)
+    # What is left on its way to the known minimum counts as that.
+    gone = apart(_away(end.z, count))
+    keep = lambda array: jnp.where(gone.reshape(many, *[1] * (array.ndim - 2), count), array, array[:1])
+    return _lowest_two(keep(apart(end.z)), keep(apart(end.energy)), keep(apart(end.settled)), rivals)
+
+
+def _away(z, count: int):
+    """Which descents are not near the known minimum of their sample, (starts N,)."""
+    known = z[..., :count]
+    apart = jnp.abs(z.reshape(*z.shape[:2], -1, count) - known[:, :, None]).max((0, 1))
+    return (apart > NEAR * (1 + jnp.abs(known).max((0, 1)))).reshape(-1)
 
 
 def _lowest_two(z, energy, settled, rivals: int) -> Minima:

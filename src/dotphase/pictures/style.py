@@ -37,9 +37,9 @@ STYLE: Any = {
 
 def panels(rows: int, columns: int, height: float, width: float = WIDTH, **options: Any) -> tuple[Figure, np.ndarray]:
     """An empty figure with its axes, (rows, columns)."""
-    from matplotlib.figure import Figure
+    from .picture import Picture
 
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = Picture(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
 
 

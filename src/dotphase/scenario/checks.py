@@ -41,15 +41,15 @@ def _of_form(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]]
     import jax
 
     parameters = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in numbers}
-    over = (length, form.rank, 1) if form.entrywise else (length, form.rank)
-    function = lifted(form) if form.entrywise else form.function
+    over = (length, form.rank, 1) if form.batched else (length, form.rank)
+    function = lifted(form) if form.batched else form.function
     try:
         matrix = jax.eval_shape(function, jax.ShapeDtypeStruct(over, np.float32), **parameters)
     except Exception as error:
         return f"fails on fields of shape {over[:2]}: {str(error).splitlines()[0]}"
     if not isinstance(matrix, jax.ShapeDtypeStruct):
         return f"must return one array of shape {(length, length)}, it returned a {type(matrix).__name__}"
-    if matrix.shape[:2] != (length, length) or (not form.entrywise and len(matrix.shape) != 2):
+    if matrix.shape[:2] != (length, length) or (not form.batched and len(matrix.shape) != 2):
         return f"must return shape {(length, length)}, it returned {matrix.shape}"
     if not jax.numpy.issubdtype(matrix.dtype, np.floating):
         return f"must return real floating-point numbers, it returned {matrix.dtype}"
@@ -70,8 +70,8 @@ def _of_indices(attention: Attention, fields: np.ndarray) -> str:
     import jax
     from jax.experimental import checkify
 
-    if attention.entrywise:
-        return ""  # nested lists complain themselves
+    if attention.batched:
+        return ""  # written for this house, not by a user who may miscount
     checked = checkify.checkify(attention.function, errors=checkify.index_checks)
     with jax.enable_x64(True):
         error, _ = checked(jax.numpy.asarray(fields), **attention.values)

@@ -63,11 +63,11 @@ def scenario_to_toml(scenario: Scenario) -> str:
 
 def scenario_to_tables(scenario: Scenario) -> dict[str, Any]:
     """The tables of a scenario file: plain numbers, lists and dictionaries."""
-    weights = {} if scenario.teacher_weights is None else {"teacher_weights": scenario.teacher_weights}
+    optional = {name: getattr(scenario, name) for name in ("teacher_weights", "dimension")}
     return {
         "sample_ratio": scenario.sample_ratio,
         "ridge": scenario.ridge,
-        **weights,
+        **{name: value for name, value in optional.items() if value is not None},
         "teacher": _attention("teacher", scenario.teacher),
         "student": _attention("student", scenario.student),
         "tokens": _tokens(scenario.tokens),
@@ -86,7 +86,11 @@ def _tokens(tokens: Tokens) -> dict[str, Any]:
 def _attention(role: str, attention: Attention) -> dict[str, Any]:
     if attention.kind == "custom":
         raise ValueError(f"{role}: a custom function cannot be written to a file; only built-in attentions can")
-    own = {name: attention.values[name].tolist() for name in ("positional", "mixing") if name in attention.parameters}
-    for name, value in attention.settings:
-        own[name] = _attention(f"{role}.{name}", value) if isinstance(value, Attention) else value
-    return {"kind": attention.kind, **own}
+    settings: dict[str, Any] = dict(attention.settings)
+    inside = {name: part for name, part in settings.items() if isinstance(part, Attention)}
+    theirs = {number for part in inside.values() for number in part.parameters}
+    own = {name: attention.values[name].tolist() for name in attention.parameters if name not in theirs}
+    for name, part in inside.items():  # whose numbers may have been varied since it was put inside
+        now = part.with_parameters(**{number: attention.parameters[number] for number in part.parameters})
+        settings[name] = _attention(f"{role}.{name}", now)
+    return {"kind": attention.kind, **own, **settings}

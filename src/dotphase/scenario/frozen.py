@@ -14,7 +14,7 @@ Numbers = float | tuple["Numbers", ...]
 
 def finite_number(name: str, value: Any, above: bool = False, most: float = np.inf) -> float:
     """`value` as a float, finite, not negative (nor zero if it has to be `above`), at most `most`."""
-    called = f"{name}: {LETTERS[name]}"
+    called = f"{name}: {LETTERS[name]}" if name in LETTERS else f"{name}:"
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from ..names import under_any_name
-from .attention import mixture, softmax_attention
+from .catalogue import mixture, softmax_attention
 from .scenario import Scenario
 from .tokens import isotropic, opposite_positions
 

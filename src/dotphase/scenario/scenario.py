@@ -13,19 +13,19 @@ from ..names import ALIASES as ALIASES
 from ..names import spelled_as, word_of
 from .attention import Attention, Form
 from .checks import check_attention
-from .frozen import finite_number, freeze, thaw
+from .frozen import finite_number, freeze, thaw, whole_number
 from .law import Law, law_of
 from .tokens import Positions, Tokens
 
 NUMBERS = ("sample_ratio", "ridge")
-PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights")
+PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights", "dimension")
 
 
 @dataclass(frozen=True)
 class Structure:
     """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in numbers only.
 
-    `joint`: tokens know of each other; `scaled`: tokens have random scales.
+    `joint`: tokens know of each other; `scaled`: tokens have random scales; `sized`: d is finite.
     """
 
     length: int
@@ -34,6 +34,7 @@ class Structure:
     kinds: int
     joint: bool = False
     scaled: bool = False
+    sized: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -61,6 +62,7 @@ class Scenario:
     - `sample_ratio`: α = n/d.
     - `ridge`: λ.
     - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless given.
+    - `dimension`: d, at which the theory has what is known of its corrections (`solve(…, d=…)`); d → ∞ unless given.
 
     **Example**: `paper(alpha=2, omega=0.3).vary(ridge=0.1)`, or with parts of one's own:
 
@@ -74,6 +76,7 @@ class Scenario:
     sample_ratio: float
     ridge: float
     teacher_weights: ArrayLike | None = None
+    dimension: int | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -88,6 +91,8 @@ class Scenario:
         object.__setattr__(self, "ridge", finite_number("ridge", self.ridge))
         if self.teacher_weights is not None:
             object.__setattr__(self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2))
+        if self.dimension is not None:
+            object.__setattr__(self, "dimension", whole_number("dimension", self.dimension))
         _check_table(self)
         for role in ("teacher", "student"):
             check_attention(role, getattr(self, role), self.length)
@@ -117,7 +122,8 @@ class Scenario:
     def structure(self) -> Structure:
         tokens, kinds = self.tokens, len(self.law.weight)
         scaled = tokens.scales is not None
-        return Structure(self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled)
+        sized = self.dimension is not None
+        return Structure(self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled, sized)
 
     @property
     def values(self) -> dict[str, Any]:
@@ -128,6 +134,7 @@ class Scenario:
             "student": self.student.values,
             "teacher": self.teacher.values,
             "law": self.law._asdict(),
+            "gram": None if self.dimension is None else self.law.gram / self.dimension,
         }
 
     def vary(self, **changes: Any) -> Scenario:

@@ -24,7 +24,9 @@ from .scales import Scales
 from .scenario import Scenario
 
 LARGEST_GROUP = 64  # more images than this leave too few independent nodes
-LONGEST_PERMUTED = 4  # beyond this many tokens only signs are looked for
+LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal
+TRIED = 24  # random fields, in equal parts of each of
+SIZES = (0.3, 1.0, 3.0)
 
 
 class Symmetry(NamedTuple):
@@ -38,7 +40,8 @@ class Symmetry(NamedTuple):
 def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
     """All symmetries of the scenario of the kind above (at most 64; else the sign flips alone), the identity first.
 
-    They are found by trying: an attention is any function, and two random fields tell a symmetry from none.
+    They are found by trying: an attention is any function, and `TRIED` random fields, small and large, tell a symmetry
+    from none. Of an attention that says `symmetric=False` none but the identity is taken.
     """
     length = scenario.length
     identity = tuple(range(length))
@@ -60,9 +63,12 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
 @lru_cache(maxsize=256)
 def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
-    orders = list(permutations(range(length))) if length <= LONGEST_PERMUTED else [tuple(range(length))]
+    if not attention.symmetric:
+        return {(tuple(range(length)), (1,) * attention.rank)}
+    forward = tuple(range(length))
+    orders = list(permutations(forward)) if length <= LONGEST_PERMUTED else [forward, forward[::-1]]
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
-    fields = np.random.default_rng(0).normal(size=(length, attention.rank, 2))
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED)) * np.resize(SIZES, TRIED)
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
     found = matrices(attention, np.concatenate([fields, *images], axis=-1))
     before, *after = np.split(found, len(pairs) + 1, axis=-1)

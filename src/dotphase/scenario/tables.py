@@ -6,14 +6,18 @@ paper or by those of the code, as everywhere.
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Collection
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from inspect import signature
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
 
 from ..names import spelled_as, word_of
-from . import attention as build
 from .attention import Attention
+from .catalogue import CATALOGUE, constant_attention, mixture
 from .presets import paper
 from .scales import Scales
 from .scenario import Scenario
@@ -41,17 +45,24 @@ class Table(BaseModel):
         return spelled_as(cls.model_fields, given) if isinstance(given, dict) else given
 
 
-class DotProduct(Table):
-    """`softmax_attention` and `linear_attention`."""
+class Catalogued(Table):
+    """An attention of the catalogue by the arguments of its constructor."""
 
-    kind: Literal["softmax", "linear"]
-    rank: Count = 1
-    tied: Flag = True
+    kind: str
 
     def build(self) -> Attention:
         """The attention described."""
-        make = {"softmax": build.softmax_attention, "linear": build.linear_attention}[self.kind]
-        return make(self.rank, self.tied)
+        return CATALOGUE[self.kind].build(**{name: value for name, value in self if name != "kind"})
+
+
+_ARGUMENTS = {"rank": Count, "heads": Count, "tied": Flag, "temperature": Positive, "width": Positive}
+_ARGUMENTS |= {"threshold": Number, "bias": Row, "shares": Row | None}
+
+
+def _table(kind: str) -> type[Catalogued]:
+    given = signature(CATALOGUE[kind].build).parameters.values()
+    fields: dict[str, Any] = {each.name: (_ARGUMENTS[each.name], each.default) for each in given}
+    return create_model(kind, __base__=Catalogued, kind=(Literal[kind], ...), **fields)  # type: ignore[valid-type]
 
 
 class Constant(Table):
@@ -63,7 +74,7 @@ class Constant(Table):
 
     def build(self) -> Attention:
         """The attention described."""
-        return build.constant_attention(self.positional, self.rank)
+        return constant_attention(self.positional, self.rank)
 
 
 class Mixture(Table):
@@ -76,12 +87,27 @@ class Mixture(Table):
 
     def build(self) -> Attention:
         """The attention described."""
-        return build.mixture(self.positional, self.mixing, self.semantic and self.semantic.build())
+        return mixture(self.positional, self.mixing, self.semantic and self.semantic.build())
 
 
-AnyAttention = Annotated[DotProduct | Constant | Mixture, Field(discriminator="kind")]
+KINDS = tuple(CATALOGUE)
+_OF_KIND: dict[str, type[Table]] = {kind: _table(kind) for kind in KINDS if kind not in ("constant", "mixture")}
+_OF_KIND |= {"constant": Constant, "mixture": Mixture}
+AnyAttention = Annotated[Union[tuple(_OF_KIND.values())], Field(discriminator="kind")]  # type: ignore[valid-type]  # noqa: UP007
 Mixture.model_rebuild()
-KINDS = ("softmax", "linear", "constant", "mixture")
+
+
+def attention_from_text(text: str) -> Attention:
+    """An attention of the catalogue by its kind, and its numbers if need be: `kernel`, `kernel:width=0.8,rank=2`."""
+    kind, _, rest = text.partition(":")
+    if kind not in KINDS:
+        raise ValueError(f"expected one of {', '.join(KINDS)}, got {kind!r}")
+    pairs = [pair.partition("=") for pair in re.split(r",(?=[a-z]+=)", rest) if pair]
+    try:
+        numbers = {name.strip(): json.loads(value) for name, _, value in pairs}
+    except json.JSONDecodeError:
+        raise ValueError(f"expected a kind and numbers like kernel:width=0.8,rank=2, got {text!r}") from None
+    return validated(_OF_KIND[kind], {"kind": kind, **numbers}).build()  # type: ignore[attr-defined]
 
 
 class ScalesTable(Table):
@@ -156,6 +182,7 @@ class ScenarioTable(Table):
     sample_ratio: Positive
     ridge: NotNegative
     teacher_weights: Matrix | None = None
+    dimension: Count | None = None
     teacher: AnyAttention
     student: AnyAttention
     tokens: TokenTable
@@ -172,6 +199,7 @@ class ScenarioTable(Table):
             sample_ratio=self.sample_ratio,
             ridge=self.ridge,
             teacher_weights=self.teacher_weights,
+            dimension=self.dimension,
         )
 
 
@@ -198,25 +226,24 @@ def validated(table: type[T], given: Any) -> T:
         raise ValueError(complaint(table, error)) from None
 
 
-def complaint(table: type[BaseModel], error: ValidationError) -> str:
-    """What pydantic complains about, place by place, in one line."""
+def complaint(table: type[BaseModel], error: ValidationError, members: Collection[str] | None = None) -> str:
+    """What pydantic complains about, place by place, in one line; `members`: names of members of unions in `table`."""
     places: dict[str, list[str]] = {}
     for entry in error.errors():
-        place, message = _place(entry), _message(table, entry)
+        place, message = _place(entry, _TABLES if members is None else members), _message(table, entry)
         if message not in places.setdefault(place, []):
             places[place].append(message)
     each = ((place, " or ".join(messages)) for place, messages in places.items())
     return "; ".join(f"{place}: {message}" if place else message for place, message in each)
 
 
-_TABLES = {"softmax": DotProduct, "linear": DotProduct, "constant": Constant, "mixture": Mixture}
-_TABLES |= {"tokens": TokenTable, "positions": PositionTable, "scales": ScalesTable}
+_TABLES: dict[str, type[Table]] = {**_OF_KIND, "tokens": TokenTable, "positions": PositionTable, "scales": ScalesTable}
 
 
-def _place(entry: Any) -> str:
+def _place(entry: Any, members: Collection[str]) -> str:
     # Which member of a union was tried is no help to anyone: a kind, or pydantic's name of a type.
     path = [str(part) for part in entry["loc"]]
-    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in _TABLES)]
+    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in members)]
     return ".".join(path + ["kind"] * entry["type"].startswith("union_tag"))
 
 

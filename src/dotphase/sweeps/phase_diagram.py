@@ -18,6 +18,7 @@ def phase_diagram_study(
     nodes: int = 2**13,
     lines: bool = True,
     seed: int = 0,
+    minimum: str = "lowest",
 ) -> Study:
     """Every point of a grid of sample ratios α and mixings ω.
 
@@ -25,14 +26,16 @@ def phase_diagram_study(
     stability, who wins and by how much; `linear`, the baseline; with `lines`, at every third ω, α_c and α_l by
     root-finding in the interval of the grid in which they must lie.
 
-    **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or tables as in a study.
+    **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or tables as in a study;
+    `minimum`, which inner minimum every sample sits in, as in `dotphase.solve`.
     """
+    same: dict[str, Any] = {"nodes": nodes, "minimum": minimum}
     compute: dict[str, Any] = {
-        "theory": {"kind": "theory", "nodes": nodes, "seed": seed, "follow": "alpha", "stability": True},
+        "theory": same | {"kind": "theory", "seed": seed, "follow": "alpha", "stability": True},
         "linear": {"kind": "baseline"},
     }
     if lines:
         at = {"omega": list(omegas)[::EVERY]}
-        compute["lines"] = {"kind": "transitions", "near": "theory", "nodes": nodes, "precision": 0.01, "at": at}
+        compute["lines"] = same | {"kind": "transitions", "near": "theory", "precision": 0.01, "at": at}
     axes = {"omega": list(omegas), "alpha": list(alphas)}
     return study_from({"name": "phase diagram", "scenario": scenario, "axes": axes, "compute": compute})

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..results import Result
-from ..scenario import Scales, Tokens
+from ..scenario import Tokens
 from ..scenario.frozen import whole_number
 from .lengths import Lengths, measure_lengths
 from .sentences import Sentences
@@ -119,7 +119,9 @@ def _shape(x: np.ndarray | Sentences) -> tuple[int, int, int]:
     if len(shape) != 3 or not np.prod(shape):
         raise ValueError(f"x: expected sentences (n, L, d), got shape {shape}")
     if shape[0] <= shape[2]:
-        raise ValueError(f"x: {shape[0]} sentences do not tell the covariances of {shape[2]} dimensions; more are needed")
+        raise ValueError(
+            f"x: {shape[0]} sentences do not tell the covariances of {shape[2]} dimensions; more are needed"
+        )
     return shape  # type: ignore[return-value]
 
 

@@ -12,6 +12,7 @@ from ..results import Result
 from ..scenario import Scales
 
 SCALES = {1: 32, 2: 12, 3: 7}  # how many lengths are told apart, by L: all combinations of them may occur
+SHORTEST = 1e-6  # s² of a token that is (nearly) zero
 SURE = 5.0  # standard errors by which lengths, or what two tokens' lengths share, must show
 
 
@@ -58,14 +59,14 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
 
 
 def _law(s2: np.ndarray, d: int, alike: bool) -> Scales | None:
-    """Scales of measured squares s², (L, n), which are s² χ²_d/d: their spread less that of χ²_d/d."""
+    """Scales of measured squares s², (L, n), which are s² χ²_d/d: their spread, in logarithms, less that of χ²_d/d."""
     length, count = s2.shape
-    mean_fourth = (s2**2).mean(1, keepdims=True)
-    true = mean_fourth / (1 + 2 / d) - 1
-    error = (s2**2).std(1, keepdims=True) / np.sqrt(count)
-    if (true < SURE * error).all():
+    wider = (s2**2).mean(1) / (1 + 2 / d) - 1
+    if (wider < SURE * (s2**2).std(1) / np.sqrt(count)).all():
         return None
-    shrunk = 1 + (s2 - 1) * np.sqrt(np.maximum(true, 0) / np.maximum(mean_fourth - 1, 1e-300))
+    logs = np.log(np.maximum(s2, SHORTEST))
+    mean, variance = logs.mean(1, keepdims=True), logs.var(1, keepdims=True)
+    shrunk = np.exp(mean + (logs - mean) * np.sqrt(np.maximum(1 - (2 / d) / variance, 0)))
     shared, share_error = _correlation(s2)
     levels = SCALES.get(length, 4)
     if length == 1 or (alike and abs(shared) < SURE * share_error):

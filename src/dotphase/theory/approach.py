@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
-import jax
 import numpy as np
 
+from ..compilation import compiled
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum
 from ..overlaps import Overlaps, from_coordinates, to_coordinates
 from ..overlaps.symmetric import Group, stabiliser
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries
-from .evaluator import Evaluator, evaluator_of
+from .evaluator import Evaluator, evaluator_of, finite
 from .fixed_points import Trail, fixed_point, step
 from .starts import mechanism
 
 COARSE = 2**13  # nodes on which a fixed point is first located
 IN_SIGHT = 0.15  # residual from which a step of Newton's leads as close to a fixed point as few nodes can tell
+WIDER = (0.0, 0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, in units of the teacher's
+LARGER = (3.0, 10.0, 30.0, 100.0)  # excess of a ridge to come down from, in units of the ridge asked for
+LEAST_RIDGE = 1e-3  # or of this, if that is smaller
+LAST = 0.1  # excess from which the ridge asked for is tried
+DOWN, SHORTEST = 0.3, 0.9  # of the excess are kept in the first step down that is tried, and in the shortest
 ATTEMPTS = ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0))  # times the start's V, and the first δ
 
 
@@ -63,38 +70,90 @@ def from_nearby(task: Task, rule: Rule, x: np.ndarray) -> tuple[Evaluator, Trail
 
 
 def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, Trail]:
-    """Iterate from a start; where that leads nowhere, with another response V, or more carefully."""
-    evaluator, rho = task.on(rule), task.scenario.law.joint_rho
-    trail, spent = _by_scout(task, evaluator, np.asarray(coordinates_of(overlaps, rho)))
+    """Iterate from a start; where that leads nowhere, with another response V, or more carefully; in the end by a way
+    around, from a larger ridge."""
+    evaluator = task.on(rule)
+    trail = _attempted(task, evaluator, overlaps)
+    if not trail.converged:
+        around = _from_larger_ridge(task, evaluator, overlaps)
+        trail = around._replace(evaluations=trail.evaluations + around.evaluations) if around.converged else trail
+    return evaluator, trail
+
+
+def _attempted(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
+    trail, spent = _by_scout(task, evaluator, overlaps)
     for factor, delta in ATTEMPTS if trail is None else ():
-        x = np.asarray(coordinates_of(overlaps._replace(V=factor * overlaps.V), rho))
-        trail = fixed_point(evaluator, x, task.tolerance, task.most, delta=delta)
+        walk = partial(fixed_point, evaluator, tolerance=task.tolerance, most=task.most, delta=delta)
+        trail = _where_defined(evaluator, overlaps._replace(V=factor * overlaps.V), walk)
         spent += trail.evaluations
         if trail.converged:
             break
     assert trail is not None
-    return evaluator, trail._replace(evaluations=spent)
+    return trail._replace(evaluations=spent)
 
 
-def _by_scout(task: Task, evaluator: Evaluator, x: np.ndarray) -> tuple[Trail | None, int]:
+def _where_defined(evaluator: Evaluator, overlaps: Overlaps, iterate: Callable[[np.ndarray], Trail]) -> Trail:
+    """`iterate` from a start, with as much noise in its fields as it takes for the map to be defined there.
+
+    Where w has less room than the minima z* of its samples are apart, they follow it in jumps that are larger than its
+    own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is negative. Wider fields have E[∂z*/∂w] < 1.
+    """
+    rho, rank = evaluator.rho, evaluator.structure.student.rank
+    room, spent = float(np.trace(rho, axis1=1, axis2=2).mean()), 0
+    for noise in WIDER:
+        wide = overlaps._replace(q=overlaps.q + noise * room * np.eye(rank))
+        trail = iterate(np.asarray(coordinates_of(wide, rho)))
+        spent += trail.evaluations
+        if finite(trail.point):
+            break
+    return trail._replace(evaluations=spent)
+
+
+def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Trail | None, int]:
     """Few nodes show the way to a fixed point as well as many. Should it be of another kind than the start, that may be
     for their fewness: then there is no trail. Also tells how many evaluations this took."""
     if not evaluator.has_parts:
         return None, 0
     scout = evaluator.part()
-    way = fixed_point(scout, x, IN_SIGHT, task.most // 3, delta=5.0)
+    walk = partial(fixed_point, scout, tolerance=IN_SIGHT, most=task.most // 3, delta=5.0)
+    way = _where_defined(scout, overlaps, walk)
     if not way.converged:
         return None, way.evaluations
     there = way.point.x + step(scout, way.point, np.inf)
     trail = fixed_point(evaluator, there, task.tolerance, task.most // 3, near=True)
     rho, rank = task.scenario.law.joint_rho, task.scenario.student.rank
-    kind = lambda place: mechanism(overlaps_at(place, rho, rank), rho)
-    same = trail.converged and kind(trail.point.x) == kind(x)
+    kind = lambda overlaps: mechanism(overlaps, rho)
+    same = trail.converged and kind(overlaps_at(trail.point.x, rho, rank)) == kind(overlaps)
     return trail if same else None, way.evaluations + trail.evaluations
 
 
-coordinates_of = jax.jit(to_coordinates)
-_overlaps = jax.jit(from_coordinates, static_argnums=2)
+def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
+    """The fixed point of a larger ridge, where the response is positive, followed down to the ridge asked for."""
+    ridge, spent = task.scenario.ridge, 0
+    at = lambda excess: evaluator.with_values(task.scenario.vary(ridge=ridge + max(ridge, LEAST_RIDGE) * excess))
+    for excess in LARGER:
+        easier = at(excess)
+        walk = partial(fixed_point, easier, tolerance=task.tolerance, most=task.most)
+        trail = _where_defined(easier, overlaps, walk)
+        spent += trail.evaluations
+        if trail.converged:
+            break
+    kept = DOWN
+    while trail.converged and excess > 0:
+        lower = 0.0 if excess <= LAST and kept == DOWN else kept * excess
+        there = fixed_point(at(lower), trail.point.x, task.tolerance, task.most // 3, near=True)
+        spent += there.evaluations
+        if there.converged:
+            trail, excess, kept = there, lower, DOWN
+        elif kept > SHORTEST:
+            return there._replace(evaluations=spent)
+        else:
+            kept = 0.5 * (1 + kept)
+    return trail._replace(evaluations=spent)
+
+
+coordinates_of = compiled(to_coordinates, small=True)
+_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
 
 
 def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:

@@ -7,6 +7,7 @@ from functools import lru_cache
 import jax
 import numpy as np
 
+from ..compilation import compiled
 from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..overlaps import Overlaps, from_coordinates
@@ -27,7 +28,8 @@ def relative_error(evaluator: Evaluator, point: Point) -> float:
     """The larger of the relative standard errors of test error and training loss."""
     apart = deviations(evaluator, point)
     errors = evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
-    return float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
+    relative = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
+    return relative if np.isfinite(relative) else np.inf
 
 
 def assemble(
@@ -102,7 +104,7 @@ def collapse(branch: str, overlaps: Overlaps) -> str:
 
 @lru_cache(maxsize=64)
 def _conjugates(structure: Structure):
-    return jax.jit(lambda values, x, moments: conjugates(structure, values, x, moments))
+    return compiled(lambda values, x, moments: conjugates(structure, values, x, moments), small=True)
 
 
 def _push(x, rho, directions, r_s):
@@ -111,4 +113,4 @@ def _push(x, rho, directions, r_s):
     return jax.vmap(push)(directions)
 
 
-_pushed = jax.jit(_push, static_argnums=3)
+_pushed = compiled(_push, small=True, static_argnums=3)

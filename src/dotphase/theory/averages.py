@@ -22,11 +22,11 @@ import jax.numpy as jnp
 
 from ..compilation import fenced
 from ..inner.linear import eliminate
-from ..inner.loss import Problem, along_each, mismatch, over, pull, stacked, tether, times, weigh
+from ..inner.loss import Problem, along_each, loss_of, over, pull, tether, times, weigh
 from ..inner.minimiser import Minimum
 from ..overlaps import Factors, Moments
 from ..overlaps.factorisation import transposed
-from ..scenario.attention import Form, entries
+from ..scenario.attention import lifted
 from ..scenario.scenario import Structure
 
 
@@ -223,27 +223,20 @@ def _features(here: AtMinimum, xi, eta, scale, test_error):
 
 def _target_slopes(structure: Structure, parameters, u):
     """∂T/∂u, (T, L, L, N)."""
-    attention = _over_samples(structure.teacher, parameters, u.shape[-1])
-    return along_each(lambda fields, along: stacked(jax.jvp(attention, (fields,), (along,))[1]), u)
+    _, move = jax.linearize(lambda fields: lifted(structure.teacher)(fields, **parameters), u)
+    return along_each(move, u)
 
 
 def _loss_slopes(structure: Structure, problem: Problem, z, turned) -> tuple[Any, Any, Any, Any]:
     """ℓ(u, z), (N,), ∂ℓ/∂z, (D, N), ∂ℓ/∂u, (T, N), and −∂²ℓ/∂z∂u, (T, D, N); `turned` is ∂T/∂u."""
-    count, tokens = z.shape[-1], range(len(z))
-    attention, back = jax.vjp(_over_samples(structure.student, problem.parameters, count), [list(row) for row in z])
-    rho, scale = problem.rho, problem.scale
-    weighed = weigh([[problem.target[i, j] - attention[i][j] for j in tokens] for i in tokens], rho, scale)
-    onto = lambda matrix: stacked(back([[matrix[i][j] for j in tokens] for i in tokens])[0]).reshape(-1, count)
-    along_u = sum(weighed[i][j] * turned[:, i, j] for i in tokens for j in tokens)
-    plain = rho.ndim == 1 and scale is None
-    mixed = jax.vmap(onto)(turned * rho[:, None]) if plain else jax.vmap(lambda t: onto(weigh(t, rho, scale)))(turned)
-    return mismatch(attention, problem.target, rho, scale), -onto(weighed), along_u, mixed
-
-
-def _over_samples(form: Form, parameters, count: int):
-    """The attention on nested lists, all entries as long as the samples are many."""
-    of = entries(form)
-    return lambda fields: [[jnp.broadcast_to(e, (count,)) for e in row] for row in of(fields, **parameters)]
+    attention, back = jax.vjp(lambda fields: lifted(structure.student)(fields, **problem.parameters), z)
+    weighing = lambda matrix: weigh(matrix, problem.rho, problem.scale)
+    onto = lambda matrix: back(matrix)[0].reshape(-1, z.shape[-1])
+    weighed = weighing(problem.target - attention)
+    along_u = (weighed * turned).sum((1, 2))
+    mixed = jax.vmap(lambda along: onto(weighing(along)))(turned)
+    pull_back = weighed if problem.gram is None else weighed - weigh(attention, problem.gram)
+    return loss_of(problem, attention), -onto(pull_back), along_u, mixed
 
 
 def of_fields(scale, fields):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..compilation import on_device
+from ..compilation import compiled, on_device
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum, Lowest, Reached
 from ..overlaps import distance, from_coordinates
@@ -133,10 +133,11 @@ class Evaluator:
 
     def lowest(self, x: np.ndarray, known: NodeMinima | None = None, new_blur: bool = True) -> NodeMinima:
         """The lowest minima at x, with their closest rivals."""
+        self._prepare(x)
         known = known or self.first_minima(x)
         run = compiled_lowest(self.structure, RIVALS)
         work = lambda block, minima: _fetched(run(self.values, self.spread, x, block, minima))
-        found = self._over_blocks("lowest", work, known.blocks)
+        found = self._over_blocks(work, known.blocks)
         several = float(sum(block.several for block in found))
         gaps = np.concatenate([block.gap[np.isfinite(block.gap)] for block in found])
         blur = known.blur
@@ -153,9 +154,10 @@ class Evaluator:
         return share
 
     def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:
+        self._prepare(x)
         run = compiled_reached(self.structure, RIVALS, method)
         work = lambda block, _: jax.block_until_ready(run(self.values, x, block))
-        return NodeMinima(self._over_blocks("reached", work, [None] * len(self.ensemble.blocks)))
+        return NodeMinima(self._over_blocks(work, [None] * len(self.ensemble.blocks)))
 
     @property
     def _blur(self) -> float:
@@ -164,29 +166,46 @@ class Evaluator:
 
     def __call__(self, x: np.ndarray, minima: NodeMinima | None = None) -> Point:
         """The map at x, the given inner minima followed there."""
+        self._prepare(x)
         minima = minima or self.first_minima(x)
         evaluate, blur = compiled_evaluate(self.structure), minima.blur
         work = lambda block, known: _fetched(evaluate(self.values, x, self.directions, block, known, blur))
-        found = self._over_blocks(f"evaluate {len(self.directions)}", work, minima.blocks)
+        found = self._over_blocks(work, minima.blocks)
         followed, *parts = zip(*found, strict=True)
         moments, slopes, unsettled = (np.sum(part, axis=0) for part in parts)
         minima = minima._replace(blocks=list(followed), unsettled=float(unsettled) / len(found))
         return self._point(x, minima, moments @ self.ensemble.average.T, slopes @ self.ensemble.average.T)
 
-    def _over_blocks(self, name: str, work: Callable, known: list) -> list:
-        """`work` on every block and what is known of its minima; the very first alone, since it compiles."""
-        jobs = list(zip(self.ensemble.blocks, known, strict=True))
-        key = (self.structure, name, self.ensemble.blocks[0].weights.shape)
-        first = [] if key in _compiled else [work(*jobs[0])]
+    def _over_blocks(self, work: Callable, known: list) -> list:
+        """`work` on every block and what is known of its minima."""
+        return at_once(lambda job: work(*job), list(zip(self.ensemble.blocks, known, strict=True)))
+
+    def _prepare(self, x: np.ndarray) -> None:
+        """Compile what this map needs, all at once, by a first call of each program, on one block."""
+        block = self.ensemble.blocks[0]
+        key = (self.structure, self.minimum, len(self.directions), block.weights.shape)
+        if key in _compiled:
+            return
         _compiled.add(key)
-        return [*first, *at_once(lambda job: work(*job), jobs[len(first) :])]
+        known = self.first_minima(x).blocks[0]
+        rows, slopes = (np.ones((count, len(self.ensemble.average))) for count in (len(self.rule.pool) + 1, 1))
+        programs: list[Callable] = [
+            lambda: compiled_evaluate(self.structure)(self.values, x, self.directions, block, known, NO_BLUR),
+            lambda: self.images(x, rows, np.repeat(slopes, len(self.directions), axis=0)),
+        ]
+        if isinstance(self.minimum, Reached):
+            reached = compiled_reached(self.structure, RIVALS, self.minimum)
+            programs.insert(0, lambda: reached(self.values, x, block))
+        else:
+            lowest = compiled_lowest(self.structure, RIVALS)
+            programs.insert(0, lambda: lowest(self.values, self.spread, x, block, known))
+        at_once(lambda program: jax.block_until_ready(program()), programs)
 
     def _point(self, x: np.ndarray, minima: NodeMinima, moments: np.ndarray, slopes: np.ndarray) -> Point:
         rows = np.vstack([self.rule.pool @ moments, moments])
-        images, pushed, residual = self.images(x, rows, slopes)
+        image, apart, pushed, residual = self.images(x, rows, slopes)
         count, B = len(self.basis), self.basis
-        apart = Image(*(part[1:] - part[0] for part in images))
-        change, gauge = B @ (images.coordinates[0] - x), np.zeros((0, count))
+        change, gauge = B @ (image.coordinates - x), np.zeros((0, count))
         if len(self.turns) and np.isfinite(change).all():
             gauge = tangents(x, self.rho, self.turns, B)
             change = change - gauge.T @ (gauge @ change)
@@ -196,7 +215,7 @@ class Evaluator:
             minima=minima,
             change=change,
             slope=B @ pushed.coordinates[:count].T - np.eye(count),
-            observables=np.array([images.test_error[0], images.train_loss[0]]),
+            observables=np.array([image.test_error, image.train_loss]),
             observable_slope=np.column_stack([pushed.test_error, pushed.train_loss])[:count],
             residual=float(residual),
             gauge=gauge,
@@ -208,8 +227,9 @@ class Evaluator:
 
     def images(
         self, x: np.ndarray, rows: np.ndarray, slopes: np.ndarray, directions: Any = None
-    ) -> tuple[Image, Image, float]:
-        """What the input half-step makes of moments `rows` at x, the pooled ones first, and of their `slopes`."""
+    ) -> tuple[Image, Image, Image, float]:
+        """What the input half-step makes of moments `rows` at x, the pooled ones first, of how the others differ from
+        them, and of their `slopes`."""
         directions = self.directions if directions is None else directions
         return jax.device_get(compiled_input(self.structure)(self.values, x, rows, directions, slopes))
 
@@ -239,6 +259,6 @@ def _fetched(result: Any) -> Any:
     return type(result)(result.minima, *map(np.asarray, result[1:]))
 
 
-@partial(jax.jit, static_argnums=3)
+@partial(compiled, small=True, static_argnums=3)
 def _distance(x, y, rho, r_s: int):
     return distance(from_coordinates(x, rho, r_s), from_coordinates(y, rho, r_s), rho)

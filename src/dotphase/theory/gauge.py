@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..compilation import compiled
 from ..overlaps import from_coordinates, to_coordinates
 from ..scenario.attention import Form, lifted
 from ..scenario.scenario import Scenario
@@ -61,10 +62,10 @@ def _responses(form: Form):
         of = lambda z: attention(z, **parameters)
         return jax.vmap(lambda G: jax.jvp(of, (fields,), (turn(G),))[1])(candidates)
 
-    return jax.jit(respond)
+    return compiled(respond, small=True)
 
 
-@jax.jit
+@partial(compiled, small=True)
 def _moves(x, rho, turns):
     here = from_coordinates(x, rho, turns.shape[-1])
     both = lambda a, G: G.T @ a + a @ G

@@ -9,18 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimate import Estimate
 from ..gaussian import Sobol
 from ..inner import as_minimum
 from ..precision import in_double
 from ..scenario.scenario import Scenario
 from .approach import coordinates_of, from_nearby, task_of
 from .assemble import assemble
+from .breaking import Breaking
 from .linearised import Linearised, linearise
 from .linearised import around as map_around
 from .solution import USABLE, Solution, SolveError
 from .solve import Minimum, Start, solve
-from .stability import replicon
+from .spectra import spectra
+from .stability import breaking
 
 STRUGGLE = 40  # evaluations
 FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
@@ -109,11 +110,9 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     return Found(solution, map_around(solution, evaluator, trail.point, task.kept), last)
 
 
-def replicon_of(found: Found) -> tuple[Estimate, float]:
-    """The replicon and the share of samples with several minima; not a number where there is no fixed point."""
-    if found.line is None:
-        return Estimate(np.nan, np.inf), found.solution.several_minima
-    return replicon(found.line), found.solution.several_minima
+def breaking_at(found: Found) -> Breaking | None:
+    """How far replica symmetry holds; None where there is no fixed point."""
+    return None if found.line is None else breaking(found.line, spectra(found.line, directions=False))
 
 
 def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:

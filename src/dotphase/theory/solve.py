@@ -40,6 +40,7 @@ def solve(
     start: Start = "semantic",
     *,
     minimum: Minimum = None,
+    d: int | None = None,
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
     budget: int = 2**17,
@@ -57,6 +58,8 @@ def solve(
     - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which describes the global minimum
       of the training loss; or `"reached"`, every sample in the one that training reaches (`inner/minima.py`). Unless
       given, that of a solution to begin at, else the lowest.
+    - `d`: a finite dimension. The student's output has S[z] p/√d in it, which vanishes as d → ∞; at finite d every
+      sample's loss has ½ Tr[S p pᵀ Sᵀ]/d more. That much of the corrections is included, others of order 1/d are not.
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their images, unless given.
     - `rtol`: refine the rule until the standard errors of test error and training loss are below this fraction of
       their values, or `budget` nodes are reached (outcome "imprecise"). None: take the rule as it is.
@@ -74,6 +77,7 @@ def solve(
     began = time.perf_counter()
     rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
     check_scenario(scenario)
+    scenario = scenario if d is None else replace(scenario, dimension=d)
     check_precision(rtol, tolerance, most_evaluations)
     if rtol is not None:
         check_nodes(rule, budget)

@@ -131,7 +131,7 @@ def _maps(at: Linearised, x, *parts: _Part) -> tuple[np.ndarray, np.ndarray, np.
     rows = np.tile(moments, (len(evaluator.rule.pool) + 1, 1))  # as many as the evaluator has, and no new compilation
     size = len(portions[0])
     images = [evaluator.images(x, rows, slopes[k * size : (k + 1) * size], d) for k, d in enumerate(portions)]
-    along = [pushed.coordinates for _, pushed, _ in images]
+    along = [pushed.coordinates for _, _, pushed, _ in images]
     gauge = tangents(x, evaluator.rho, evaluator.turns, np.eye(n))
     off = np.eye(n) - gauge.T @ gauge
     return off @ np.vstack(along)[:n].T @ off, response, squares, jumps

@@ -113,3 +113,11 @@ def _uninformed(scenario: Scenario):
 
 def _level(rho: np.ndarray) -> np.ndarray:
     return (np.trace(rho, axis1=-2, axis2=-1) / rho.shape[-1])[..., None, None]
+
+
+def both_mechanisms(scenario: Scenario) -> Overlaps:
+    """For a student of rank two or more: the semantic start, with the positional one's first column as its second."""
+    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
+    q, m = semantic.q.copy(), np.zeros_like(positional.m)
+    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
+    return semantic._replace(q=q, m=m)

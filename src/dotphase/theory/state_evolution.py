@@ -94,7 +94,7 @@ def fields(structure: Structure, values, x, block: Block) -> Fields:
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (f.K[..., None] * block.eta[:, None]).sum(2)
     u = times(tokens(u), s)
     target = lifted(structure.teacher)(u, **values["teacher"])
-    return Fields(f, u, Problem(target, w, f.precision, _rho_sigma(values), values["student"], s))
+    return Fields(f, u, Problem(target, w, f.precision, _rho_sigma(values), values["student"], s, values["gram"]))
 
 
 def _rho_sigma(values):
@@ -153,7 +153,7 @@ def compiled_first(structure: Structure, rivals: int, signals: bool):
         at = fields(structure, values, x, block)
         return without_rivals(signal(structure, values, x, at)[0] if signals else at.problem.centre, rivals)
 
-    return jax.jit(run)
+    return compiled(run, small=True)
 
 
 def without_rivals(z, rivals: int) -> BlockMinima:
@@ -219,10 +219,11 @@ def _along_kinds(law) -> tuple[Callable, Callable]:
 
 @lru_cache(maxsize=64)
 def compiled_input(structure: Structure):
-    """`(values, x, rows, directions, slopes) -> (images, image slopes, residual)` of the input half-step.
+    """`(values, x, rows, directions, slopes) -> (image, apart, image slopes, residual)` of the input half-step.
 
-    `rows` are flattened moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. Of
-    every row an `Image`, of the pooled one its slopes along every direction and its undamped residual.
+    `rows` are flattened moments, (rows, F), the pooled ones first, whose `slopes` along `directions` are known. The
+    `Image` of the pooled ones; how far those of the others lie from it, to first order, since few nodes need not give a
+    positive response; its slopes along every direction; and its undamped residual.
     """
 
     def image(values, x, moments) -> Image:
@@ -232,11 +233,14 @@ def compiled_input(structure: Structure):
         return Image(new, average.test_error, alpha * average.loss + ridge_part, alpha * average.energy)
 
     def run(values, x, rows, directions, slopes):
-        of = lambda point, moments: image(values, point, moments)
-        push = lambda d, s: jax.jvp(of, (x, rows[0]), (d, s))[1]
-        images, rho = jax.vmap(lambda row: of(x, row))(rows), teacher_overlap(values)
-        rank = structure.student.rank
-        here, there = from_coordinates(x, rho, rank), from_coordinates(images.coordinates[0], rho, rank)
-        return images, jax.vmap(push)(directions, slopes), distance(here, there, rho)
+        pooled, move = jax.linearize(lambda point, moments: image(values, point, moments), x, rows[0])
+        still, others = jnp.zeros((len(rows) - 1, len(x))), rows[1:] - rows[0]
+        moved = jax.vmap(move)(jnp.concatenate([still, directions]), jnp.concatenate([others, slopes]))
+        apart, pushed = (
+            Image(*(part[cut] for part in moved)) for cut in (slice(len(others)), slice(len(others), None))
+        )
+        rho, rank = teacher_overlap(values), structure.student.rank
+        here, there = from_coordinates(x, rho, rank), from_coordinates(pooled.coordinates, rho, rank)
+        return pooled, apart, pushed, distance(here, there, rho)
 
-    return compiled(run)
+    return compiled(run, small=True)

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from ...scenario.scenario import ALIASES, Scenario
+from ...names import word_of
+from ...scenario.scenario import Scenario
 
 MOST_VALUES = 10**6
 ROUNDING = 1e-9  # values this close, in proportion to the axis, are the same: 0.2 + 0.1 is 0.3
@@ -84,7 +85,7 @@ def is_number_of(scenario: Scenario, name: str) -> bool:
 
 def same_axis(one: str, two: str) -> bool:
     """Whether two names mean one parameter: alpha and sample_ratio do."""
-    return ALIASES.get(one, one) == ALIASES.get(two, two)
+    return word_of(one) == word_of(two)
 
 
 def plain(value: Any) -> Any:

@@ -45,6 +45,7 @@ class Kind(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ()  # parameters that only make the kind's own dimensions longer
+    whole: ClassVar[bool] = False  # one outcome for a point, not one for each entry of its own dimensions
 
     kind: Any
     at: dict[str, Axis] = Field(default_factory=dict)
@@ -80,8 +81,7 @@ class Kind(BaseModel):
 
     def compute(self, points: Sequence[Point]) -> dict[str, Any]:
         """Every quantity at every point of one unit: arrays whose first axis is the points'."""
-        rows = [self.at_point(point).compute_point(point) for point in points]
-        return {name: [row[name] for row in rows] for name in rows[0]}
+        return columns([self.at_point(point).compute_point(point) for point in points])
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         """Every quantity at one point, for kinds whose points do not know of each other."""
@@ -93,9 +93,14 @@ class Kind(BaseModel):
         return self.model_validate(self.model_dump() | own) if own else self
 
     def every_variable(self) -> dict[str, Variable]:
-        own = tuple(self.coordinates())
+        own = () if self.whole else tuple(self.coordinates())
         common = {"outcome": Variable(own, "str"), "reason": Variable(own, "str"), "seconds": Variable(own)}
         return common | self.variables()
+
+
+def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of the same entries as columns."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def kind_named(name: str, trust_code: bool = False) -> type[Kind]:

@@ -53,7 +53,6 @@ class Contents:
     code_of: dict[str, np.ndarray] = field(default_factory=dict)
     damaged: int = 0
     times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
-    seconds: float = 0.0
 
     @property
     def computed(self) -> dict[str, int]:
@@ -111,7 +110,6 @@ class Store:
         (found.killers.add if status == KILLED else found.killers.discard)(key)
         found.states[key[0]][key[1]] = FINISHED if status == DONE else BROKEN
         found.times.append(record["time"])
-        found.seconds += record["seconds"]
         found.codes.setdefault(record["code"], None)  # its description may be damaged
         found.code_of[key[0]][key[1]] = list(found.codes).index(record["code"])
 

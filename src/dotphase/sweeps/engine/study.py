@@ -21,8 +21,9 @@ from pydantic import (
     model_validator,
 )
 
-from ...scenario import Scenario, paper, scenario_to_toml
-from ...scenario.files import scenario_from_tables
+from ...scenario import Scenario
+from ...scenario.files import scenario_from_tables, scenario_to_tables
+from ...scenario.tables import PaperTable, complaint, validated
 from .axes import Axis, is_number_of, plain, same_axis, values_of
 from .kind import Kind, all_kinds, kind_named, named_object
 from .layout import Label
@@ -45,7 +46,7 @@ def _trusted(info: ValidationInfo) -> bool:
 def _source(given: Any) -> Any:
     """The tables of a scenario; a file's are taken in, so that a study does not depend on files that may change."""
     if isinstance(given, Scenario):
-        return tomllib.loads(scenario_to_toml(given))
+        return scenario_to_tables(given)
     if isinstance(given, dict) and "file" in given:
         _alone(given, "file")
         try:
@@ -128,9 +129,11 @@ class Study(BaseModel):
 def _paper(given: dict[str, Any]) -> Scenario:
     try:
         with np.errstate(over="raise"):
-            return paper(**{"ridge" if name == "lambda" else name: value for name, value in given.items()})
-    except (TypeError, ArithmeticError) as error:
+            return validated(PaperTable, given).build()
+    except ArithmeticError as error:
         raise ValueError(f"scenario.paper: {error}, with {given}") from None
+    except ValueError as error:
+        raise ValueError(f"scenario.paper: {error}") from None
 
 
 def _alone(source: dict[str, Any], name: str) -> None:
@@ -200,14 +203,7 @@ def study_from(tables: dict[str, Any], *, trust_code: bool = False) -> Study:
     try:
         return Study.model_validate(tables, context={"trust_code": trust_code})
     except ValidationError as error:
-        raise ValueError("; ".join(_complaint(entry) for entry in error.errors())) from None
-
-
-def _complaint(entry: Any) -> str:
-    # Which member of a union failed is no help to anyone.
-    place = ".".join(str(part) for part in entry["loc"] if not str(part).startswith(("tuple[", "Linspace", "Logspace")))
-    message = entry["msg"].removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+        raise ValueError(complaint(Study, error, ("Linspace", "Logspace"))) from None
 
 
 def _put(tables: dict[str, Any], override: str) -> None:

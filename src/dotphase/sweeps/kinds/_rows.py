@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...estimate import Estimate
+
 if TYPE_CHECKING:
-    from ...estimate import Estimate
+    from ...theory.breaking import Breaking
     from ...theory.solution import Solution
 
 PLAIN = ("outcome", "reason", "mechanism", "residual", "evaluations", "nodes", "seconds", "several_minima")
@@ -29,6 +30,15 @@ def solution_row(solution: Solution) -> dict[str, Any]:
     return row | with_errors(test_error=solution.test_error, train_loss=solution.train_loss)
 
 
-def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Rows of the same entries as columns."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
+BREAKING = ("replicon", "jump_density", "squared_jump", "breaking")
+
+
+def breaking_row(found: Breaking | None) -> dict[str, Any]:
+    """`replicon`, its regular part; `jump_density` and `squared_jump` of samples at a jump; `breaking`, Δ/q: each with
+    its error, not a number where it is not known. `symmetry`: the verdict, in words."""
+    unknown = Estimate(np.nan, np.inf)
+    if found is None:
+        return with_errors(**dict.fromkeys(BREAKING, unknown)) | {"symmetry": ""}
+    known = (found.regular, found.density, found.squared_jump, found.ratio)
+    named = zip(BREAKING, known, strict=True)
+    return with_errors(**{name: at or unknown for name, at in named}) | {"symmetry": found.verdict}

@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import columns
 from ._seeds import Seeds, seeds_of
 
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ class Dynamics(Kind):
     """
 
     place: ClassVar[str] = "threads"
+    whole: ClassVar[bool] = True
     growing: ClassVar[tuple[str, ...]] = ("seeds",)
 
     kind: Literal["dynamics"] = "dynamics"
@@ -55,7 +56,7 @@ class Dynamics(Kind):
         found = {name: Variable(("time",)) for name in LIMIT}
         if self.d is not None:
             found |= {f"{name}_seen": Variable(("time", "seed")) for name in OVERLAPS}
-        return found | {"outcome": Variable((), "str"), "reason": Variable((), "str"), "seconds": Variable()}
+        return found
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...dynamics import Start, one_pass, simulate

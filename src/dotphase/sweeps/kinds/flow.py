@@ -24,6 +24,7 @@ class Flow(Kind):
     """
 
     place: ClassVar[str] = "threads"
+    whole: ClassVar[bool] = True
 
     kind: Literal["flow"] = "flow"
     ridge: float | None = Field(None, ge=0)
@@ -38,8 +39,7 @@ class Flow(Kind):
     def variables(self) -> dict[str, Variable]:
         grid = {name: Variable(("m", "theta")) for name in ("speed_m", "speed_theta", "loss", "basin")}
         rest = {f"rest_{name}": Variable(("rest",)) for name in ("m", "theta", "loss", "rate")}
-        words = {"rest_kind": Variable(("rest",), "str"), "outcome": Variable((), "str"), "reason": Variable((), "str")}
-        return grid | rest | words | {"seconds": Variable()}
+        return grid | rest | {"rest_kind": Variable(("rest",), "str")}
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...dynamics.plane import plane
@@ -52,10 +52,6 @@ class Flow(Kind):
             f"rest_{name}": padded([getattr(r, name) for r in rest]) for name in ("m", "theta", "loss")
         }
         row |= {"speed_m": found.velocity[..., 0], "speed_theta": found.velocity[..., 1]}
-        row |= {
-            "loss": found.loss,
-            "basin": found.basin.astype(float),
-            "rest_rate": padded([max(r.rates) for r in rest]),
-        }
+        row |= {"loss": found.loss, "basin": found.basin.astype(float), "rest_rate": padded(max(r.rates) for r in rest)}
         kinds = [f"{r.mechanism} {r.kind}" for r in rest] + [""] * (MOST_REST - len(rest))
         return row | {"rest_kind": kinds, "outcome": "converged", "reason": ""}

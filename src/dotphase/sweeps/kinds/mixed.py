@@ -41,21 +41,12 @@ class Mixed(Kind):
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...gaussian import Sobol
         from ...theory import solve
+        from ...theory.starts import both_mechanisms
 
         rule = Sobol(self.nodes, seed=self.seed)
-        found = solve(point.scenario, _both(point.scenario), rule=rule, rtol=None)
+        found = solve(point.scenario, both_mechanisms(point.scenario), rule=rule, rtol=None)
         row = solution_row(found)
         for name in OVERLAPS:
             value, error = getattr(found.overlaps, name)[0], getattr(found.overlap_errors, name)[0]
             row |= {name: float(np.linalg.norm(value)), f"{name}_error": float(np.linalg.norm(error))}
         return row
-
-
-def _both(scenario: Scenario) -> Any:
-    """The semantic start, with the positional one's first column as its second."""
-    from ...theory.starts import start
-
-    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
-    q, m = semantic.q.copy(), np.zeros_like(positional.m)
-    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
-    return semantic._replace(q=q, m=m)

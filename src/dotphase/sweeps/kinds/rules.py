@@ -10,9 +10,9 @@ from pydantic import field_validator
 
 from ...gaussian import GaussHermite, Rule, Sobol
 from ...scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import columns, solution_row
+from ._rows import solution_row
 
 PUBLISHED = "published"
 NUMBERS = ("q", "V", "m", "theta", "test_error", "train_loss")

@@ -9,20 +9,24 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import columns, solution_row, with_errors
+from ._rows import BREAKING, breaking_row, solution_row, with_errors
 
 PARTS = ("q", "V", "m", "theta")
 NUMBERS = (
-    *("test_error", "test_error_error", "train_loss", "train_loss_error", "replicon", "replicon_error"),
-    *("several_minima", *(f"eigenvalue_{part}{error}" for part in PARTS for error in ("", "_error"))),
+    *("test_error", "test_error_error", "train_loss", "train_loss_error", "several_minima"),
+    *(f"{name}{error}" for name in BREAKING for error in ("", "_error")),
+    *(f"eigenvalue_{part}{error}" for part in PARTS for error in ("", "_error")),
 )
 
 
 class Stability(Kind):
-    """Per branch the replicon ± error, the share of samples with several minima, and `eigenvalue_q`, `_V`, `_m`,
-    `_theta` ± error: the real part of the largest eigenvalue of the map along each kind of direction.
+    """Per branch how far replica symmetry holds, and `eigenvalue_q`, `_V`, `_m`, `_theta` ± error: the real part of the
+    largest eigenvalue of the map along each kind of direction.
+
+    Of replica symmetry: the `replicon`'s regular part, `jump_density` and `squared_jump` of samples at a jump, and
+    `breaking`, Δ/q, each ± error; the verdict in words, `symmetry`; the share of samples with `several_minima`.
 
     - `branches`: the starts; `nodes`: of the Gaussian average; `seed`: which scrambles.
     """
@@ -39,7 +43,8 @@ class Stability(Kind):
         return {"branch": self.branches}
 
     def variables(self) -> dict[str, Variable]:
-        return {name: Variable(("branch",)) for name in NUMBERS}
+        found = {name: Variable(("branch",)) for name in NUMBERS}
+        return found | {"symmetry": Variable(("branch",), "str")}
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         rows = [self._row(point.scenario, branch) for branch in point.own["branch"]]
@@ -52,10 +57,9 @@ class Stability(Kind):
 
         rule = Sobol(self.nodes, seed=self.seed)
         found = solve(scenario, branch, rule=rule, rtol=None)
-        row: dict[str, Any] = dict.fromkeys(NUMBERS, np.nan) | solution_row(found)
+        row: dict[str, Any] = dict.fromkeys(NUMBERS, np.nan) | {"symmetry": ""} | solution_row(found)
         if found.outcome == "stalled":
             return row
         at = stability(found, rule)
-        row |= with_errors(replicon=at.replicon)
         row |= with_errors(**{f"eigenvalue_{part}": along.growth for part, along in at.eigenvalues.items()})
-        return row | {"several_minima": at.several_minima}
+        return row | breaking_row(at.breaking)

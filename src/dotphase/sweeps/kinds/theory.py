@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ...scenario.scenario import Scenario
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import columns, solution_row, with_errors
+from ._rows import BREAKING, breaking_row, solution_row
 
 if TYPE_CHECKING:
     from ...theory.rows import Found
@@ -31,7 +31,7 @@ class Theory(Kind):
     - `nodes`: of the Gaussian average; `rtol`: refine them until test error and training loss are this precise, up to
       `budget` nodes; `seed`: which scrambles.
     - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
-    - `stability`: also the replicon.
+    - `stability`: also how far replica symmetry holds, as in `kind = "stability"`.
     - `minimum`: which inner minimum every sample sits in, "lowest" or "reached", as in `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
@@ -73,9 +73,9 @@ class Theory(Kind):
         return {"branch": self.branches}
 
     def variables(self) -> dict[str, Variable]:
-        stable = ("replicon", "replicon_error") if self.stability else ()
+        stable = [f"{name}{error}" for name in BREAKING for error in ("", "_error")] if self.stability else []
         found = {name: Variable(("branch",)) for name in (*NUMBERS, *stable)}
-        found |= {name: Variable(("branch",), "str") for name in WORDS}
+        found |= {name: Variable(("branch",), "str") for name in (*WORDS, *(["symmetry"] if self.stability else []))}
         if self._compares:
             found |= {"margin": Variable(), "margin_error": Variable(), "winner": Variable((), "str")}
         return found
@@ -115,10 +115,7 @@ class Theory(Kind):
         return [row[k] for k in np.argsort(order)]
 
     def _entries(self, found: Found) -> dict[str, Any]:
-        from ...theory.rows import replicon_of
+        from ...theory.rows import breaking_at
 
         row = solution_row(found.solution)
-        if self.stability:
-            radius, row["several_minima"] = replicon_of(found)
-            row |= with_errors(replicon=radius)
-        return row
+        return row | breaking_row(breaking_at(found)) if self.stability else row

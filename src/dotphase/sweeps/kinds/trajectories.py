@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,11 +21,13 @@ class Trajectories(Kind):
     - `semantic` a, `positional` b, `noise` c, `response` V: the start.
     """
 
+    whole: ClassVar[bool] = True
+
     kind: Literal["trajectories"] = "trajectories"
-    d: Annotated[int, Field(ge=2)] = 500
-    seeds: Annotated[int, Field(ge=2)] = 8
-    steps: Annotated[int, Field(ge=1)] = 4
-    nodes: Annotated[int, Field(ge=64)] = 2**14
+    d: int = Field(500, ge=2)
+    seeds: int = Field(8, ge=2)
+    steps: int = Field(4, ge=1)
+    nodes: int = Field(2**14, ge=64)
     semantic: float = 0.6
     positional: float = 0.05
     noise: float = 0.4
@@ -37,7 +39,7 @@ class Trajectories(Kind):
     def variables(self) -> dict[str, Variable]:
         passed = {name: Variable(("iterate", "seed")) for name in OVERLAPS}
         limit = {f"{name}_limit": Variable(("iterate",)) for name in OVERLAPS}
-        return passed | limit | {"outcome": Variable((), "str"), "reason": Variable((), "str"), "seconds": Variable()}
+        return passed | limit
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...comparison import NoisyStart, follow

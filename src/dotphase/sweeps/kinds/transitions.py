@@ -10,9 +10,9 @@ from pydantic import Field
 
 from ...scenario.scenario import Scenario
 from ..engine.axes import is_number_of, same_axis
-from ..engine.kind import Kind, Point
+from ..engine.kind import Kind, Point, columns
 from ..engine.layout import Variable
-from ._rows import columns, with_errors
+from ._rows import with_errors
 
 if TYPE_CHECKING:
     from ...theory.transitions import Transition

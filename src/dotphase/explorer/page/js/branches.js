@@ -7,6 +7,7 @@ import { change, inside, onChange, SCENARIO, state, task, touches } from "./stat
 
 const SHOWN = [["train_loss", "training loss ε<sub>t</sub>"], ["test_error", "test error ε<sub>g</sub>"], ["m", "position |m|"], ["theta", "meaning |θ|"]];
 const TITLES = { alpha: "samples per dimension α", omega: "how positional the teacher is, ω", sigma: "spread of the words σ", lambda: "ridge λ" };
+const SYMBOLS = { alpha: "α", omega: "ω", sigma: "σ", lambda: "λ" };
 const BRANCHES = ["semantic", "positional"];
 const STEP = { alpha: 0.05, omega: 0.01, sigma: 0.02, lambda: 0.001 };
 const points = channel("/api/branches");
@@ -44,6 +45,7 @@ function request() {
     walked = [];
     const empty = () => ({ semantic: new Map(), positional: new Map() });
     solved = { points: empty(), other: empty(), baseline: new Map() };
+    plot.classList.add("stale"); // until the curves of this problem are drawn
   }
   performance.mark("asked");
   points.start({ task: task(), along: state.along, minimum: state.minimum }, receive);
@@ -120,17 +122,19 @@ function note(html) { document.getElementById("branches-reading").innerHTML = ht
 function paintNow() {
   if (!solved || !window.Plotly) return;
   if (plot.data && !BRANCHES.some((branch) => solved.points[branch].size)) return;
-  const narrow = plot.clientWidth < 520;
-  const frame = layout({ grid: { rows: narrow ? 4 : 2, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.16, ygap: narrow ? 0.35 : 0.3 }, annotations: [], shapes: [] });
-  frame.margin = { l: 58, r: 10, t: 24, b: 40 };
+  const columns = plot.clientWidth < 520 ? 1 : plot.clientHeight < 320 ? 4 : 2;
+  const gaps = { 1: [0.16, 0.35], 2: [0.16, 0.3], 4: [0.32, 0] }[columns];
+  const frame = layout({ grid: { rows: 4 / columns, columns, pattern: "independent", xgap: gaps[0], ygap: gaps[1] }, annotations: [], shapes: [] });
+  frame.margin = { l: columns === 4 ? 46 : 58, r: 10, t: 24, b: 40 };
   const traces = SHOWN.flatMap(([name, title], k) => {
-    const n = k ? k + 1 : "", last = narrow ? k === 3 : k > 1;
-    frame[`xaxis${n}`] = axis(last ? TITLES[state.along] : "", { type: state.along === "lambda" ? "log" : "linear" });
+    const n = k ? k + 1 : "", last = k >= 4 - columns;
+    frame[`xaxis${n}`] = axis(last ? (columns === 4 ? SYMBOLS : TITLES)[state.along] : "", { type: state.along === "lambda" ? "log" : "linear" });
     frame[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5 });
     frame.annotations.push(caption(title, `x${n}`, `y${n}`));
     frame.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
     return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
   });
+  plot.classList.remove("stale");
   draw(plot, traces, frame).then(() => dots.replaceChildren());
 }
 

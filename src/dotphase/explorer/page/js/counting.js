@@ -57,7 +57,7 @@ function fill({ letters, truth, models }) {
 
 function paintNow() {
   if (!found || !window.Plotly || state.view !== "counting") return;
-  const narrow = plot.clientWidth < 520;
+  const narrow = plot.clientWidth < 520 && plot.clientHeight > plot.clientWidth;
   const places = found.letters.map((_, i) => i + 1);
   const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.14, ygap: 0.22 }, annotations: [] });
   const traces = MODELS.map((name, k) => {

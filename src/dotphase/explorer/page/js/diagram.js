@@ -19,8 +19,10 @@ const bar = document.getElementById("diagram-progress");
 let shipped = null, shown = null, later = 0;
 export const paint = painter(paintNow);
 
+const file = fetch("/data/diagram.json"); // on its way before anyone asks
+
 export async function start() {
-  shipped = shown = await (await fetch("/data/diagram.json")).json();
+  shipped = shown = await (await file).json();
   refresh();
   onChange((changed) => {
     if (touches(changed, ["sigma", "lambda", "A", "student", "minimum"])) refresh();
@@ -88,7 +90,9 @@ function paintNow() {
     colorscale: [[0, colour("semantic")], [0.5, css("even")], [1, colour("positional")]] };
   draw(plot, [heat, ...lines(), ...marks()], layout({
     xaxis: axis("how positional the teacher is, ω", { range: ends(shown.omega) }), yaxis: axis("samples per dimension α", { range: ends(shown.alpha) }),
-    showlegend: true, legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 50, r: 8, t: 64, b: 42 },
+    showlegend: true, ...(plot.clientHeight < 340
+      ? { legend: { y: 0.5, x: 1.01, font: { size: 11 } }, margin: { l: 50, r: 8, t: 8, b: 40 } }
+      : { legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 50, r: 8, t: 64, b: 42 } }),
     annotations: [["semantic wins", 0.03, 0.9], ["positional wins", 0.97, 0.06]].map(([text, x, y]) => ({ text: `<b>${text}</b>`, xref: "paper", yref: "paper",
       x, y, xanchor: x < 0.5 ? "left" : "right", showarrow: false, font: { size: 14, color: css("ink") }, bgcolor: faint(css("card"), 0.75), borderpad: 3 })),
   })).then(place);

@@ -65,8 +65,8 @@ async function request() {
     document.getElementById("landscape-plot").hidden = true;
     landscape = await ask("/api/sentence", { ...body, landscape: state.landscape }, mine.signal);
     document.getElementById("landscape-plot").hidden = false;
-    const [low, high] = landscape.minima;
-    say("landscape", high ? `Two minima, energies ${low.energy.toPrecision(4)} and ${high.energy.toPrecision(4)}: of 1500 samples the one that is most torn.` : "None of 1500 samples has a second minimum here.");
+    const { lowest, reached } = landscape.minima;
+    say("landscape", reached ? `Lowest ${lowest.energy.toPrecision(4)}, reached ${reached.energy.toPrecision(4)}: of ${landscape.candidates} samples the one that is most torn.` : `All of ${landscape.candidates} samples reach their lowest minimum here.`);
     paint();
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -93,15 +93,15 @@ function paintNow() {
 function paintSentence() {
   const shape = layout({ grid: { rows: 1, columns: 3, pattern: "independent", xgap: 0.2 }, annotations: [] });
   const traces = WHO.map(([name, title], k) => {
-    const n = k ? k + 1 : "", words = ["1st word", "2nd word"];
-    shape[`xaxis${n}`] = axis(k === 1 ? "looked at" : "", { ticks: "", showgrid: false });
-    shape[`yaxis${n}`] = axis("", { autorange: "reversed", ticks: "", showgrid: false, tickangle: -90 });
+    const n = k ? k + 1 : "", words = ["1st", "2nd"];
+    shape[`xaxis${n}`] = axis(k === 1 ? "word looked at" : "", { ticks: "", showgrid: false });
+    shape[`yaxis${n}`] = axis(k ? "" : "word that looks", { autorange: "reversed", ticks: "", showgrid: false });
     shape.annotations.push(caption(sentence[name] ? title : `no ${title} here`, `x${n}`, `y${n}`));
     const z = sentence[name]?.attention ?? [[null, null], [null, null]];
     return { type: "heatmap", name, x: words, y: words, z, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 1, showscale: false, hoverinfo: "skip",
       texttemplate: "%{z:.2f}", textfont: { size: 15 }, xgap: 2, ygap: 2, colorscale: [[0, css("even")], [1, name === "teacher" ? css("soft") : colour(name)]] };
   });
-  shape.margin = { l: 34, r: 8, t: 26, b: 40 };
+  shape.margin = { l: 52, r: 8, t: 26, b: 40 };
   draw("sentence-plot", traces, shape);
 }
 
@@ -115,7 +115,9 @@ function paintLandscape() {
     { type: "contour", name: "energy (logarithm)", x: ticks, y: ticks, z: bent, ncontours: 22, showscale: false, hoverinfo: "skip", contours: { coloring: "heatmap" }, line: { width: 0.6, color: css("line") },
       colorscale: [[0, colour(state.landscape)], [1, css("even")]] },
     mark("believed before, w", [centre], "x", css("ink"), 11),
-    mark("lowest minimum", [minima[0].z], "circle", css("ink"), 13),
-    ...(minima[1] ? [mark("second minimum", [minima[1].z], "circle-open", css("ink"), 13)] : []),
-  ], layout({ xaxis: axis("field of the 1st word, z₁"), yaxis: axis("field of the 2nd word, z₂", { scaleanchor: "x" }), showlegend: true, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 52, r: 10, t: 44, b: 42 } }));
+    mark("lowest minimum", [minima.lowest.z], "circle", css("ink"), 13),
+    ...(minima.reached ? [mark("training reaches", [minima.reached.z], "circle-open", css("ink"), 13)] : []),
+  ], layout({ xaxis: axis("field of the 1st word, z₁"), yaxis: axis("field of the 2nd, z₂"), showlegend: true,
+    ...(document.getElementById("landscape-plot").clientHeight < 300 ? { legend: { y: 0.5, x: 1.01 }, margin: { l: 52, r: 150, t: 8, b: 40 } }
+      : { legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, margin: { l: 52, r: 10, t: 44, b: 42 } }) }));
 }

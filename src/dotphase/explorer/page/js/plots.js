@@ -1,5 +1,8 @@
 // What all plots share: colours of the theme, drawing at most once per frame, and taking a plot or its data away.
 
+import { resting } from "./state.js";
+
+const REST = 250; // milliseconds without a change after which plots that take long are drawn
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const colour = (branch) => (branch === "semantic" || branch === "positional" ? css(branch) : css("soft"));
 
@@ -21,8 +24,8 @@ export function axis(title, extra = {}) {
 export const caption = (text, xref, yref) => ({ text: `<b>${text}</b>`, xref: `${xref} domain`, yref: `${yref} domain`,
   x: 0, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12 } });
 
-// Draw when the browser next paints, with whatever is known by then; but, unless it is urgent, not again within `pause`
-// milliseconds: drawing takes time that a finger on the ring wants.
+// Draw when the browser next paints, with whatever is known by then; but what has a `pause` is not drawn again within as many
+// milliseconds, nor while the state keeps changing: drawing takes time that a finger on the ring wants.
 export function painter(paint, pause = 0) {
   let frame = 0, timer = 0, last = -Infinity;
   const now = () => {
@@ -33,16 +36,27 @@ export function painter(paint, pause = 0) {
       last = performance.now();
     });
   };
-  return (urgent = false) => {
-    const wait = last + pause - performance.now();
-    if (urgent || wait <= 0) now();
-    else timer ||= setTimeout(() => { timer = 0; now(); }, wait);
+  const ask = () => {
+    const wait = pause && Math.max(last + pause - performance.now(), REST - resting());
+    if (wait <= 0) now();
+    else timer ||= setTimeout(() => { timer = 0; ask(); }, wait);
   };
+  return ask;
 }
 
 export function draw(id, traces, shape) {
-  return window.Plotly.react(id, traces, shape, { staticPlot: true, responsive: true });
+  const plot = typeof id === "string" ? document.getElementById(id) : id;
+  if (!plot.data) sizes.observe(plot);
+  return window.Plotly.react(plot, traces, shape, { staticPlot: true });
 }
+
+// A plot follows its box, whatever has changed it: the window, a theme, words that need another line.
+const sizes = new ResizeObserver((entries) => {
+  for (const { target, contentRect: { width, height } } of entries) {
+    const { width: drawn, height: tall } = target._fullLayout ?? {};
+    if (drawn && width && height && (Math.abs(drawn - width) > 1 || Math.abs(tall - height) > 1)) window.Plotly.relayout(target, { width: null, height: null, autosize: true });
+  }
+});
 
 // Where on which axes a pointer is: data coordinates, or null outside of all subplots.
 export function dataAt(plot, event) {

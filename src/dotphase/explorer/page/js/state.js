@@ -25,11 +25,13 @@ export const bounds = (name) => BOUNDS[name];
 
 export function onChange(listener) { listeners.push(listener); }
 
-let writing = 0;
+let writing = 0, moved = -Infinity;
+export const resting = () => performance.now() - moved; // milliseconds since anything has changed
 export function change(part) {
   const changed = Object.keys(part).filter((name) => JSON.stringify(state[name]) !== JSON.stringify(part[name]));
   if (!changed.length) return;
   for (const name of changed) state[name] = part[name];
+  moved = performance.now();
   clearTimeout(writing);
   writing = setTimeout(() => history.replaceState(null, "", address()), 120);
   for (const listener of listeners) listener(new Set(changed));

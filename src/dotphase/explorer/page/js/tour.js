@@ -44,6 +44,7 @@ function go(to) {
 
 function light(card) {
   for (const lit of document.querySelectorAll(".card")) lit.classList.toggle("lit", lit.id === card);
+  at("tour").classList.toggle("above", ["training", "looks"].includes(card)); // it must not cover what it speaks of
   if (card) at(card).scrollIntoView({ block: "start" });
 }
 

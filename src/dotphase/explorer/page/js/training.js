@@ -78,7 +78,7 @@ function paintNow() {
     xaxis: axis("step", { rangemode: "tozero" }), yaxis: axis("", { type: "log", exponentformat: "e", nticks: 6 }),
     xaxis2: axis("position |m|", { range: [-0.02, 1.12 * most("m")] }), yaxis2: axis("meaning |θ|", { range: [-0.015, 1.12 * most("theta")] }),
     annotations: [caption("loss while training", "x", "y"), caption("where it is: position and meaning", "x2", "y2")] });
-  shape.margin = { l: 58, r: 12, t: 24, b: 42 };
+  shape.margin = { l: 66, r: 12, t: 24, b: 42 };
   draw(plot, [...runs.flatMap(paths), ...theory()], shape);
 }
 

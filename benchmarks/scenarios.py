@@ -1,0 +1,77 @@
+"""Arbitrary scenarios, one after the other: what the solver makes of each, how long it takes, what it needs.
+
+python -m benchmarks.scenarios [how many] [the first seed]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+STARTS = ("semantic", "positional")  # in turn
+TRAINED = 20  # every so many-th is trained too
+SIZES = (200, 400)
+
+
+def run(count: int = 200, first: int = 0) -> list[dict]:
+    """Solve `count` scenarios; one row each, then a summary."""
+    rows = [_row(seed, STARTS[seed % 2]) for seed in range(first, first + count)]
+    outcomes = Counter(row["outcome"] for row in rows)
+    seconds = [row["seconds"] for row in rows]
+    print(f"outcomes {dict(outcomes)}; seconds median {np.median(seconds):.1f}, worst {max(seconds):.1f}")
+    print(f"peak memory {rows[-1]['peak MB']} MB")
+    return rows
+
+
+def _row(seed: int, start: str) -> dict:
+    import jax
+
+    from dotphase.scenario.arbitrary import arbitrary_scenario
+
+    scenario = arbitrary_scenario(seed)
+    began, spent = time.perf_counter(), time.process_time()
+    outcome, residual, trained = _answer(seed, scenario, start)
+    row = {
+        "seed": seed,
+        "student": f"{scenario.student.kind} {scenario.ranks}",
+        "tokens": scenario.length,
+        "kinds": scenario.structure.kinds,
+        "alpha": f"{scenario.sample_ratio:.2g}",
+        "lambda": f"{scenario.ridge:.2g}",
+        "sigma": f"{scenario.tokens.deviation:.2g}",
+        "start": start,
+        "outcome": outcome.split(":")[0],
+        "residual": f"{residual:.1e}",
+        "seconds": round(time.perf_counter() - began, 1),
+        "of processor": round(time.process_time() - spent, 1),
+        "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+    }
+    print("  ".join(f"{value}" for value in row.values()), outcome.partition(": ")[2], trained, flush=True)
+    if seed % 20 == 19:
+        jax.clear_caches()  # a program per structure is kept; two hundred structures are many
+    return row
+
+
+def _answer(seed: int, scenario: Any, start: str) -> tuple[str, float, str]:
+    """The outcome and its reason, the residual, and how training at two sizes compares."""
+    import dotphase
+
+    try:
+        solution = dotphase.solve(scenario, start, rtol=None)
+    except Exception as error:  # a crash is what is looked for
+        return f"crashed: {type(error).__name__}: {error}", np.nan, ""
+    trained = ""
+    if seed % TRAINED == 0 and solution.outcome == "converged":
+        errors = [dotphase.train(scenario, d, start, seeds=4).test_error for d in SIZES]
+        sizes = ", ".join(f"d = {d}: {error}" for d, error in zip(SIZES, errors, strict=True))
+        trained = f"ε_g {solution.test_error}; trained {sizes}"
+    return f"{solution.outcome}: {solution.reason}", solution.residual, trained
+
+
+if __name__ == "__main__":
+    run(*map(int, sys.argv[1:]))

@@ -1,0 +1,172 @@
+"""How far to trust dotphase: claims, evidence, deviations in standard errors, and the commands that recompute them.
+
+    python -m benchmarks.validation        the tables of the page of that name, from the stored results in docs/results
+
+Nothing is computed here. What is stored was written by the commands that stand beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dotphase import Estimate
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results"
+SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "theta": "|θ|"}
+MANY = 3  # standard errors, beyond which a deviation is printed in bold
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Two numbers that should be the same: what is claimed and what was found, and how to find it again."""
+
+    what: str
+    expected: Estimate
+    found: Estimate
+    command: str
+
+    @property
+    def deviation(self) -> float | None:
+        """(found − expected) in standard errors, those that are known added in squares."""
+        both = self.found.deviation(self.expected)
+        return float(both) if abs(float(both)) < float("inf") and both == both else None
+
+    def cells(self) -> list[str]:
+        """A row of the table."""
+        z = self.deviation
+        shown = "all digits" if z is None else f"**{z:+.1f}**" if abs(z) > MANY else f"{z:+.1f}"
+        numbers = [str(number).replace(" ", "\N{NO-BREAK SPACE}") for number in (self.expected, self.found)]
+        return [self.what, *numbers, shown, f"`{self.command}`"]
+
+
+def stored(name: str) -> Any:
+    """The stored results of a name."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def as_estimate(text: str) -> Estimate:
+    """`0.23 ± 0.03` or `0.0012(3)`, as tables have them."""
+    if "±" in text:
+        value, error = text.split("±")
+        return Estimate(float(value), float(error))
+    digits, uncertain = re.fullmatch(r"([\d.]+)\((\d+)\)", text.strip()).groups()  # type: ignore[union-attr]
+    return Estimate(float(digits), int(uncertain) * 10.0 ** -len(digits.partition(".")[2]))
+
+
+def _known(pair: list[float | None]) -> Estimate:
+    return Estimate(pair[0], pair[1] or 0.0)
+
+
+def published() -> Iterator[Claim]:
+    """What the paper printed, beside ours."""
+    from dotphase.figures.phase_diagrams import PUBLISHED_LINES
+
+    lines = stored("reached")["transitions"]
+    for kind, (letters, values) in PUBLISHED_LINES.items():
+        for omega, value in values.items():
+            ours = Estimate(*lines[f"{kind}, lowest, ω = {omega:g}"]["location"])
+            yield Claim(
+                f"{letters} at ω = {omega:g}", Estimate(value, 0.0), ours, "python -m benchmarks.reached transitions"
+            )
+    for claim in stored("published")["claims"]:
+        yield Claim(claim["what"], _known(claim["published"]), _known(claim["ours"]), claim["command"])
+
+
+def training() -> Iterator[Claim]:
+    """The reached theory against training, extrapolated in 1/d: of every point the entry that is furthest off."""
+    for point, row in stored("reached")["table"].items():
+        claims = [
+            Claim(
+                f"{point}: {SYMBOLS[key]}",
+                Estimate(*row["reached"][key]),
+                Estimate(*row["limit"][key]),
+                "python -m benchmarks.reached table",
+            )
+            for key in SYMBOLS
+            if row["reached"].get(key, [0])[0]
+        ]
+        yield max(claims, key=lambda claim: abs(claim.deviation or 0))
+
+
+def crossings() -> Iterator[Claim]:
+    """Where the losses of trained networks cross, against α_c of the reached theory."""
+    results = stored("reached")
+    for name, row in results["crossing"].items():
+        theory = results["transitions"][f"train-loss, reached, {name.split(', ')[1]}"]["location"]
+        found = Estimate(row["location"], row["error"])
+        yield Claim(f"trained losses cross, {name}", Estimate(*theory), found, "python -m benchmarks.reached crossing")
+
+
+def messages() -> Iterator[Claim]:
+    """Message passing in the Bayes-optimal setting, against its state evolution."""
+    for alpha, seeds, found, limit, _ in stored("bayes")["tables"]["messages"]["rows"]:
+        command = f"dotphase bayes --alpha {alpha} --d 2000 --seeds {seeds}"
+        yield Claim(f"Bayes-optimal ε at α = {alpha}, d = 2000", as_estimate(limit), as_estimate(found), command)
+
+
+GROUPS = {
+    "training": ("Reached theory and training", training, "theory (reached)", "training, d → ∞"),
+    "crossings": ("Where trained losses cross", crossings, "theory (reached)", "training"),
+    "messages": ("Message passing and state evolution", messages, "theory", "messages"),
+    "published": ("Published numbers", published, "published", "ours"),
+}
+
+
+IDENTITIES = {
+    "one linear token is ridge regression, for any spectrum": ("1e-6", "tests/identities -k ridge_regression"),
+    "a student that cannot learn keeps its attention": ("four standard errors", "tests/identities -k cannot"),
+    "a huge ridge leaves uniform attention": ("four standard errors", "tests/identities -k huge"),
+    "dε_t/dλ is half the squared norm of the weights": ("1e-5", "tests/identities -k derivative"),
+    "rotating the student's columns changes nothing observable": (
+        "four standard errors",
+        "tests/identities -k rotating",
+    ),
+    "the linear baseline of the paper's task is the published one": ("1e-7", "tests/identities -k baseline"),
+    "a wrong sign or factor in one equation fails these tests": ("each tried", "tests/identities -k wrong"),
+}
+
+
+def coverage() -> Iterator[list[str]]:
+    """Root mean square deviations of default solves from the truth, in units of the errors they quote."""
+    yield ["", "ε_g", "ε_t"]
+    for name, row in stored("reached")["coverage"].items():
+        yield [name, f"{row['test_error']['rms_z']:.2f}", f"{row['train_loss']['rms_z']:.2f}"]
+
+
+def identities() -> Iterator[list[str]]:
+    """What holds exactly, and the tests that say so."""
+    yield ["", "held to", "recomputed by"]
+    for what, (held, tests) in IDENTITIES.items():
+        yield [what, held, f"`python -m pytest {tests}`"]
+
+
+def claims(group: str) -> Iterator[list[str]]:
+    """The claims of a group, as rows."""
+    _, make, expected, found = GROUPS[group]
+    yield ["", expected, found, "s.e.", "recomputed by"]
+    yield from (claim.cells() for claim in make())
+
+
+def summary() -> Iterator[list[str]]:
+    """In one row per group: how many claims, and how many hold."""
+    yield ["", "claims", f"within {MANY} standard errors", "largest deviation"]
+    for name, (title, make, *_) in GROUPS.items():
+        z = [abs(claim.deviation) for claim in make() if claim.deviation is not None]
+        yield [f"[{title}](#claims-{name})", str(len(z)), str(sum(each < MANY for each in z)), f"{max(z):.1f}"]
+
+
+def table(name: str) -> str:
+    """A table of Markdown: `summary`, `coverage`, `identities`, or the claims of a group."""
+    special = {"summary": summary, "coverage": coverage, "identities": identities}
+    head, *rows = special[name]() if name in special else claims(name)
+    line = lambda cells: "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)]) + "\n"
+
+
+if __name__ == "__main__":
+    print(*(table(name) for name in ("summary", *GROUPS, "coverage", "identities")), sep="\n")

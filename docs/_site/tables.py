@@ -1,0 +1,132 @@
+"""Pages of the files people write, from the pydantic models that read them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from .public import markdown
+from .sources import Page, table
+
+SCENARIO_FILE = """# Scenario files
+
+What `--scenario FILE` and `read_scenario` read, and `write_scenario` writes: TOML, each number under the paper's letter
+or under its word ([notation](../notation.md)). Nothing unknown may stand in it.
+
+```toml
+{example}```
+
+`dotphase solve --scenario mine.toml --alpha 1.5` reads it and changes a number.
+"""
+STUDY_FILE = """# Study files
+
+What `dotphase sweep STUDY.toml` and `read_study` read. How they are run, resumed and extended: [studies](../sweeps.md).
+
+```toml
+{example}```
+
+`dotphase sweep schema` prints the JSON schema this page is made from, for editors.
+"""
+
+
+def pages() -> Iterator[Page]:
+    """Of scenario files and of study files."""
+    yield "scenario-files", SCENARIO_FILE.format(example=_scenario_example()) + _scenario_tables()
+    yield "study-files", STUDY_FILE.format(example=_study_example()) + _study_tables()
+
+
+def _scenario_example() -> str:
+    import dotphase
+
+    return dotphase.scenario_to_toml(dotphase.paper(alpha=2, omega=0.3))
+
+
+def _study_example() -> str:
+    from .sources import ROOT
+
+    return (ROOT / "examples" / "studies" / "slices.toml").read_text(encoding="utf-8")
+
+
+def _scenario_tables() -> str:
+    from dotphase.scenario import tables
+
+    models = [found for found in vars(tables).values() if inspect.isclass(found) and issubclass(found, tables.Table)]
+    text, top = "", tables.ScenarioTable
+    for model in [top, *(model for model in models if model not in (top, tables.Table, tables.PaperTable))]:
+        text += f"\n## {_title(model)}\n\n{markdown(inspect.getdoc(model) or '')}\n\n{_fields(model)}"
+    paper = tables.PaperTable
+    return text + f"\n## The paper's task\n\nIn study files, `paper = {{…}}`:\n\n{_fields(paper)}"
+
+
+def _title(model: type) -> str:
+    kinds = model.model_fields.get("kind")
+    if kinds is None:
+        return {"ScenarioTable": "The file"}.get(model.__name__, f"`{model.__name__.removesuffix('Table').lower()}s`")
+    return "kind = " + " or ".join(f'`"{value}"`' for value in kinds.annotation.__args__)
+
+
+def _study_tables() -> str:
+    from dotphase.sweeps.engine.kind import all_kinds
+    from dotphase.sweeps.engine.study import Study
+
+    text = f"\n## The file\n\n{markdown(inspect.getdoc(Study) or '')}\n\n{_fields(Study)}"
+    for kind in all_kinds():
+        title = f'kind = `"{kind.model_fields["kind"].default}"`'
+        text += f"\n## {title}\n\n{markdown(inspect.getdoc(kind) or '')}\n\n{_fields(kind)}"
+    return text
+
+
+def _fields(model: Any) -> str:
+    schema = model.model_json_schema()
+    definitions, rows = schema.get("$defs", {}), []
+    schema = definitions[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema  # one that contains itself
+    required = schema.get("required", ())
+    for name, field in schema["properties"].items():
+        default = (
+            "required"
+            if name in required
+            else f"`{json.dumps(field['default'], ensure_ascii=False)}`"
+            if "default" in field
+            else ""
+        )
+        rows.append([f"`{name}`", _type(field, definitions), default])
+    return table(["", "what may stand there", "default"], rows)
+
+
+def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """In words: what a schema allows."""
+    if "const" in field:
+        return f'`"{field["const"]}"`'
+    if "enum" in field:
+        return " or ".join(f'`"{value}"`' for value in field["enum"])
+    for joined in ("anyOf", "oneOf", "allOf"):
+        if joined in field:
+            return " or ".join(
+                dict.fromkeys(_type(each, definitions) for each in field[joined] if each.get("type") != "null")
+            )
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[1]
+        inner = definitions[name]
+        known = inner.get("properties", {}).get("kind")
+        return (
+            f"a table, kind {_type(known, definitions)}"
+            if known
+            else "a table"
+            if inner.get("type") == "object"
+            else _type(inner, definitions)
+        )
+    if field.get("type") == "array":
+        return "a list of " + _type(field.get("items") or {"type": "any"}, definitions).removeprefix("a ")
+    words = {
+        "integer": "whole number",
+        "number": "number",
+        "string": "text",
+        "boolean": "true or false",
+        "object": "a table",
+    }
+    text = words.get(field.get("type", ""), "anything")
+    signs = {"exclusiveMinimum": ">", "minimum": "≥", "exclusiveMaximum": "<", "maximum": "≤"}
+    bounds = [f"{sign} {field[key]:g}" for key, sign in signs.items() if key in field]
+    return " ".join([text, ", ".join(bounds)]).strip()
