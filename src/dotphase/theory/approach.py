@@ -99,7 +99,9 @@ def _where_defined(evaluator: Evaluator, overlaps: Overlaps, iterate: Callable[[
     own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is negative. Wider fields have E[∂z*/∂w] < 1.
     """
     rho, rank = evaluator.rho, evaluator.structure.student.rank
-    room, spent = float(np.trace(rho, axis1=1, axis2=2).mean()), 0
+    rooms, spent = np.trace(rho, axis1=-2, axis2=-1), 0
+    # Noise in the weights is felt by all tokens: by correlated ones as they are correlated.
+    room = rooms[..., None, None] if evaluator.structure.joint else float(rooms.mean())
     for noise in WIDER:
         wide = overlaps._replace(q=overlaps.q + noise * room * np.eye(rank))
         trail = iterate(np.asarray(coordinates_of(wide, rho)))
