@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.reached import _keep, _put, _show, _training_lines, fill
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "tokens.json"
-SEEDS = {250: 48, 500: 40, 1000: 20}  # of training, by d
+SEEDS = {"correlated": {250: 48, 500: 40, 1000: 20}, "scales": {250: 32, 500: 24, 1000: 12}}  # of training, by d
 BRANCHES = ("semantic", "positional")
 Points = dict[str, tuple[Any, str]]  # scenarios and starts, by name
 
@@ -80,7 +80,7 @@ def compute(results: dict, section: str, points: Points) -> None:
     rows = results.setdefault(section, {})
     for name, (scenario, start) in points.items():
         row = rows.setdefault(name, {})
-        fill(row, scenario, start, SEEDS, lambda: _keep(results, RESULTS))
+        fill(row, scenario, start, SEEDS[section], lambda: _keep(results, RESULTS))
         _show(name, row)
 
 

@@ -132,7 +132,10 @@ LEFT_OUT = {
     "ε_g": {(averages, "_loss_slopes"): _unscaled_test_loss},
     "ε_t": {(averages, "tether"): _unscaled(loss.tether)},
     "ρ_Σ": {(loss, "weigh"): _without_weights, (averages, "weigh"): _without_weights},
-    "V": {(room, name): _unscaled(getattr(loss, name)) for room in (loss, averages) for name in ("tether", "pull")},
+    "V": {
+        (loss, "stiffness"): _unscaled(loss.stiffness),
+        **{(room, name): _unscaled(getattr(loss, name)) for room in (loss, averages) for name in ("tether", "pull")},
+    },
 }
 
 

@@ -99,7 +99,9 @@ def _where_defined(evaluator: Evaluator, overlaps: Overlaps, iterate: Callable[[
     own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is negative. Wider fields have E[∂z*/∂w] < 1.
     """
     rho, rank = evaluator.rho, evaluator.structure.student.rank
-    room = float(np.trace(rho, axis1=1, axis2=2).mean()) * np.eye(rank)
+    rooms = np.trace(rho, axis1=-2, axis2=-1)
+    # Noise in the weights is felt by all tokens: by correlated ones as they are correlated.
+    room = (rooms[..., None, None] if evaluator.structure.joint else float(rooms.mean())) * np.eye(rank)
     from_noise = lambda noise: iterate(np.asarray(coordinates_of(overlaps._replace(q=overlaps.q + noise * room), rho)))
     trail = from_noise(0.0)
     for noise in WIDER:

@@ -119,5 +119,5 @@ def both_mechanisms(scenario: Scenario) -> Overlaps:
     """For a student of rank two or more: the semantic start, with the positional one's first column as its second."""
     semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
     q, m = semantic.q.copy(), np.zeros_like(positional.m)
-    q[:, 1, 1], m[:, 1] = positional.q[:, 0, 0], positional.m[:, 0]
+    q[..., 1, 1], m[:, 1] = positional.q[..., 0, 0], positional.m[:, 0]
     return semantic._replace(q=q, m=m)
