@@ -76,3 +76,11 @@ def test_scrambled_points_are_those_of_scipy(dimension, log2):
     sources = np.random.SeedSequence(5).spawn(8)
     uniform = [qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T for source in sources]
     np.testing.assert_array_equal(ours, ndtri(np.array(uniform)))
+
+
+def test_kept_directions_are_those_of_scipy():
+    from dotphase.gaussian.rules import KEPT, direction_numbers
+
+    kept = np.load(KEPT)
+    assert kept.shape == (16, 30)
+    assert (direction_numbers(16, 16) == kept[:, :16]).all()

@@ -7,8 +7,10 @@ where it converges exponentially, and errs by per cents where the integrand jump
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -130,6 +132,7 @@ class GaussHermite:
 
 
 BITS = 30  # of a coordinate
+KEPT = Path(__file__).with_name("directions.npy")
 
 
 @lru_cache(maxsize=64)
@@ -171,16 +174,29 @@ def _directions(dimension: int, log2: int) -> tuple[np.ndarray, np.ndarray]:
 
     Digits of the directions, (dimension, directions, digits), and which direction is added at each step.
     """
-    from scipy.stats import qmc
-
-    points = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(log2).T * 2.0**BITS
-    integers = points.astype(np.uint32)
     counted = np.arange(1, 2**log2)
     steps = np.log2(counted & -counted).astype(np.intp)  # as Gray's code counts
-    ends = 2 ** np.arange(log2)
-    directions = integers[:, ends] ^ integers[:, ends - 1]
+    kept = np.load(KEPT)
+    directions = kept[:dimension, :log2] if dimension <= len(kept) else direction_numbers(dimension, log2)
     places = np.arange(BITS - 1, BITS - 1 - log2, -1, dtype=np.uint32)
     return directions[..., None] >> places & 1, steps
+
+
+def direction_numbers(dimension: int, count: int) -> np.ndarray:
+    """The first directions of Sobol' points as binary numbers, (dimension, count): direction k leads to point 2^k.
+
+    Those of few dimensions are kept, as `direction_numbers(16, BITS)` gives them: loading scipy.stats takes a second.
+    """
+    from scipy.stats import qmc
+
+    def direction(k: int) -> np.ndarray:
+        sequence = qmc.Sobol(dimension, scramble=False, bits=BITS)
+        points = (sequence.fast_forward(2**k - 1) if k else sequence).random(2) * 2.0**BITS
+        return np.bitwise_xor(*points.astype(np.uint32))
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The balance properties of Sobol")
+        return np.stack([direction(k) for k in range(count)], axis=1)
 
 
 @lru_cache(maxsize=16)

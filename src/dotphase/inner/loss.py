@@ -8,6 +8,7 @@ Everything here takes all samples at once, on the last axis: z, w are (L, r_s, N
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -109,12 +110,14 @@ def energy(student: Form, problem: Problem, z):
     return tether(problem, z) + sample_loss(student, problem, z)
 
 
+@partial(jax.jit, static_argnums=0, inline=True)  # traced once, however often a program contains it
 def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
     value, gradient, hessian = loss_derivatives(student, problem, z)
     return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness(problem)
 
 
+@partial(jax.jit, static_argnums=0, inline=True)
 def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
     """ℓ, ∇ℓ and ∇²ℓ, shaped as in `energy_derivatives`."""
     of = lambda fields: _value_and_gradient(lambda f: sample_loss(student, problem, f), fields)
