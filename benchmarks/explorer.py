@@ -38,6 +38,16 @@ FRAME = """(() => {
 })()"""  # of the diagram, on the screen
 
 
+DRAWN = """(() => {
+  const plot = document.getElementById('branches-plot');
+  window.drawn = new Promise((done) => {
+    const observer = new MutationObserver(() => { observer.disconnect(); done(plot.dataset.first); });
+    observer.observe(plot, { attributeFilter: ['data-drawn'] });
+  });
+  return null;
+})()"""  # asked for once, not again and again: asking takes time that the page wants
+
+
 @contextmanager
 def server():
     """An explorer on any free port: its address, and its process."""
@@ -127,10 +137,9 @@ def drags(count: int = 100) -> dict:
             page.mouse.down()
             for _ in range(count):
                 left, top, width, height = frame
-                seen = page.evaluate("document.getElementById('branches-plot').dataset.drawn ?? ''")
+                page.evaluate(DRAWN)
                 page.mouse.move(left + width * rng.uniform(0.05, 0.95), top + height * rng.uniform(0.05, 0.95))
-                _wait(page, f"(document.getElementById('branches-plot').dataset.drawn ?? '') !== {json.dumps(seen)}")
-                waits.append(float(page.evaluate("document.getElementById('branches-plot').dataset.first")))
+                waits.append(float(page.evaluate("window.drawn")))
                 page.wait_for_timeout(150)
             page.mouse.up()
             spent["page"] = _seconds(os.getpid()) - _seconds(process.pid) - spent["page"]

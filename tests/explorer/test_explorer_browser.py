@@ -165,7 +165,7 @@ def test_letters_are_counted_as_they_are_typed(visit):
 
 def test_a_link_restores_the_whole_state_in_a_fresh_profile(visit):
     fragment = (
-        "#alpha=1.37&omega=0.215&sigma=0.55&lambda=0.0125&A=0.3%2C0.7%2C0.7%2C0.3&student=softmax&minimum=lowest"
+        "#alpha=1.37&omega=0.215&sigma=0.55&lambda=0.0125&correlation=0&A=0.3%2C0.7%2C0.7%2C0.3&student=softmax&minimum=lowest"
         "&along=omega&held=&d=250&start=positional&optimiser=adam&seed=7&seeds=2&sentence=5&landscape=&view=counting"
         "&letters=ABCABCABCA&theme=dark"
     )

@@ -20,6 +20,13 @@ def test_every_number_reaches_the_scenario():
     assert task.at(alpha=0.5).scenario() == dotphase.paper(0.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]])
 
 
+def test_words_can_know_of_each_other():
+    assert Task(correlation=0.3).scenario().tokens == dotphase.correlated(2, 0.5, 0.3)
+    for wrong in (-1.0, 1.0, "much"):
+        with pytest.raises(ValidationError):
+            Task(correlation=wrong)
+
+
 @pytest.mark.parametrize("student", STUDENTS)
 def test_what_python_says_of_a_student_is_that_student(student):
     task = Task(student=student)
@@ -62,6 +69,6 @@ def test_work_is_bounded():
 
 def test_the_page_is_told_the_same_bounds():
     told = bounds()
-    assert {"alpha", "omega", "sigma", "lambda", "d", "seed", "seeds"} == set(told)
+    assert {"alpha", "omega", "sigma", "lambda", "correlation", "d", "seed", "seeds"} == set(told)
     for name, bound in told.items():
         assert bound["least"] <= bound["default"] <= bound["greatest"], name

@@ -11,13 +11,21 @@ from dotphase.explorer.shipped import DIAGRAM
 from dotphase.explorer.task import STUDENTS, Export
 from dotphase.sweeps import read_study
 
-OTHER = {"alpha": 1.25, "omega": 0.15, "sigma": 0.7, "lambda": 0.003, "positional": [[0.3, 0.7], [0.8, 0.2]]}
+OTHER = {
+    "alpha": 1.25,
+    "omega": 0.15,
+    "sigma": 0.7,
+    "lambda": 0.003,
+    "correlation": 0.0,
+    "positional": [[0.3, 0.7], [0.8, 0.2]],
+}
 
 
 @pytest.mark.parametrize("student", STUDENTS)
 @pytest.mark.parametrize("along", ["alpha", "omega", "sigma", "lambda"])
-def test_python_and_the_study_file_mean_the_same_scenario(student, along, tmp_path):
-    asked = Export.model_validate({"task": {**OTHER, "student": student}, "along": along})
+@pytest.mark.parametrize("correlation", [0.0, -0.2])
+def test_python_and_the_study_file_mean_the_same_scenario(student, along, correlation, tmp_path):
+    asked = Export.model_validate({"task": {**OTHER, "student": student, "correlation": correlation}, "along": along})
     said = texts(asked)
     names = {}
     exec("\n".join(line for line in said["python"].splitlines() if "scenario =" in line or "import" in line), names)

@@ -64,6 +64,20 @@ def test_students_see_a_sentence_as_the_theory_says(solved):
     assert np.allclose(np.sum(seen[0]["teacher"]["attention"], axis=1), 1)
 
 
+def test_students_see_correlated_words_as_the_theory_says():
+    """As above, where fields of one word tell something of those of the other."""
+    solution = work.solved(Task(correlation=0.5), "semantic", 2**11, "lowest")
+    assert solution.joint is not None
+    seen = [look({"semantic": solution}, seed) for seed in range(400)]
+    u = np.array([s["teacher"]["fields"] for s in seen])[..., 0]
+    h = np.array([s["semantic"]["fields"] for s in seen])[..., 0]
+    for fields, expected in ((h, solution.joint.overlaps.q), (u, solution.scenario.law.joint_rho)):
+        product = fields[:, 0] * fields[:, 1]
+        assert abs(product.mean() - expected[0, 1, 0, 0]) < 4 * product.std() / 20
+    product = h[:, 0] * u[:, 1]
+    assert abs(product.mean() - solution.joint.overlaps.theta[0, 1, 0, 0]) < 4 * product.std() / 20
+
+
 def test_the_minima_of_a_landscape_are_minima(solved):
     told = inner_landscape(solved["positional"], 2)
     assert told["candidates"] == 1000

@@ -27,6 +27,9 @@ def python(asked: Export) -> str:
         more = f", positional={task.positional!r}"
     numbers = f"alpha={task.alpha!r}, omega={task.omega!r}, sigma={task.sigma!r}, ridge={task.ridge!r}{more}"
     lines = ["import dotphase", "", f"scenario = dotphase.paper({numbers})"]
+    if task.correlation:
+        tokens = f"dotphase.correlated(2, {task.sigma!r}, {task.correlation!r})"
+        lines.append(f"scenario = scenario.vary(tokens={tokens})")
     if task.student != "softmax":
         lines.append(f"scenario = scenario.vary(student=dotphase.{_student(task)})")
     option = "" if asked.minimum == "lowest" else f', minimum="{asked.minimum}"'
@@ -48,8 +51,9 @@ def command(asked: Export) -> str:
         rows = ";".join(",".join(repr(entry) for entry in row) for row in task.positional)
         numbers += f" --positional '{rows}'"
     comment = ""
-    if task.student != "softmax":
-        comment = f"# the student is {_student(task)}: options cannot say that; use the study file or Python\n"
+    if task.student != "softmax" or task.correlation:
+        comment = f"# the student is {_student(task)}, tokens correlated by {task.correlation!r}: options cannot say "
+        comment += "all of that; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
     return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
 
@@ -75,5 +79,5 @@ def study(asked: Export) -> str:
 
 def _student(task: Task) -> str:
     """The student in Python."""
-    kind, rank, tied = (STUDENTS[task.student][1].get(name, True) for name in ("kind", "rank", "tied"))
-    return f"{kind}_attention({rank}{'' if tied else ', tied=False'})"
+    kind, *given = STUDENTS[task.student][1].items()
+    return f"{kind[1]}_attention({', '.join(f'{name}={value!r}' for name, value in given)})"

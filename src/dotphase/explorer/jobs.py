@@ -17,7 +17,7 @@ from .task import RANGES, Along, Branches, Diagram, Minimum, Task
 FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
 AT_ONCE = 4  # pieces of one job in the queue
 POINTS = 25  # along a parameter
-PAUSE = 0.1  # seconds after the point itself: a finger that moves on wants another one, not its neighbours
+PAUSE = 0.15  # seconds after the point itself: a finger that moves on wants another one, not its neighbours
 ROWS, COLUMNS = 11, 16  # of a diagram drawn in the background
 REMEMBERED = 20_000
 _answers: OrderedDict[str, Any] = OrderedDict()

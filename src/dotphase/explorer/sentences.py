@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..estimate import plain
+from ..overlaps.joint import group, grouped
 from ..precision import in_double
 from ..scenario import Scenario
 from ..theory import Solution
@@ -37,8 +38,8 @@ def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
 def _sentence(scenario: Scenario, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for what a student sees beyond them."""
     r_s, r_t = scenario.ranks
-    roots = np.linalg.cholesky(scenario.law.rho)
-    u = np.einsum("lab,lb->la", roots, rng.standard_normal((scenario.length, r_t)))
+    roots = np.linalg.cholesky(grouped(scenario.law.joint_rho))
+    u = np.einsum("gab,gb->ga", roots, rng.standard_normal(roots.shape[:2])).reshape(scenario.length, r_t)
     return u, rng.standard_normal((scenario.length, r_s))
 
 
@@ -48,14 +49,14 @@ def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any
 
 
 def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """h given u, as above; arrays (L, r, …)."""
-    rho, (q, _, m, theta) = solution.scenario.law.rho, solution.overlaps
+    """h given u, as above; arrays (L, r). Fields of tokens that know of each other are one group."""
+    rho, (q, _, m, theta) = grouped(solution.scenario.law.joint_rho), group(solution.state)
     gain = theta @ np.linalg.inv(rho)
     rest = q - gain @ np.swapaxes(theta, 1, 2)
     values, vectors = np.linalg.eigh(rest)
     root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
-    mean = m.reshape(*m.shape, *([1] * (u.ndim - 2)))
-    return mean + np.einsum("lab,lb...->la...", gain, u) + np.einsum("lab,lb...->la...", root, noise)
+    times = lambda matrices, fields: np.einsum("gab,gb->ga", matrices, fields.reshape(len(m), -1))
+    return (m + times(gain, u) + times(root, noise)).reshape(noise.shape)
 
 
 @in_double

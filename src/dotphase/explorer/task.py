@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
+from ..scenario.catalogue import CATALOGUE
 from ..scenario.tables import Number, ScenarioTable, Share, Table, validated
 
 if TYPE_CHECKING:
@@ -18,14 +19,25 @@ if TYPE_CHECKING:
 Branch = Literal["semantic", "positional"]
 Along = Literal["alpha", "omega", "sigma", "lambda"]
 Minimum = Literal["lowest", "reached"]
-Student = Literal["softmax", "softmax-rank-2", "softmax-untied", "linear"]
 
 STUDENTS: dict[str, tuple[str, dict[str, Any]]] = {  # what people read, and the table of the attention
     "softmax": ("dot-product attention, rank 1", {"kind": "softmax", "rank": 1}),
     "softmax-rank-2": ("dot-product attention, rank 2", {"kind": "softmax", "rank": 2}),
     "softmax-untied": ("own weights for query and key", {"kind": "softmax", "rank": 1, "tied": False}),
-    "linear": ("without the softmax", {"kind": "linear", "rank": 1}),
 }
+ELSEWHERE = ("softmax", "constant", "mixture", "relative")  # of the catalogue: above, or no student of two tokens
+STUDENTS |= {
+    kind: (f"{kind}: {entry.formula}", {"kind": kind}) for kind, entry in CATALOGUE.items() if kind not in ELSEWHERE
+}
+
+
+def _known(student: str) -> str:
+    if student not in STUDENTS:
+        raise ValueError(f"expected one of {', '.join(STUDENTS)}")
+    return student
+
+
+Student = Annotated[str, AfterValidator(_known)]
 RANGES: dict[str, tuple[float, float]] = {  # of the parameter along which branches are drawn
     "alpha": (0.1, 3.0),
     "omega": (0.0, 0.5),
@@ -44,24 +56,26 @@ class _Asked(Table):
 class Task(_Asked):
     """The scenario: two tokens, a rank-one teacher T = (1 − ω) softmax + ω A, a student of the catalogue.
 
-    - `alpha` α = n/d, `omega` ω, `sigma` σ, `ridge` λ; `positional` A, 2 × 2.
+    - `alpha` α = n/d, `omega` ω, `sigma` σ, `ridge` λ; `positional` A, 2 × 2; `correlation` of the two tokens.
     """
 
     alpha: Number = Field(default=2.0, ge=0.05, le=8)
     omega: Share = 0.3
     sigma: Number = Field(default=0.5, ge=0.1, le=2)
     ridge: Number = Field(default=0.01, ge=1e-4, le=2, alias="lambda")
+    correlation: Number = Field(default=0.0, ge=-0.9, le=0.9)
     positional: list[Row] = Field(default=[[0.6, 0.4], [0.4, 0.6]], min_length=2, max_length=2)
     student: Student = "softmax"
 
     def tables(self) -> dict[str, Any]:
         """The tables of a scenario file."""
+        together = {"correlation": self.correlation} if self.correlation else {}
         return {
             "sample_ratio": self.alpha,
             "ridge": self.ridge,
             "teacher": {"kind": "mixture", "positional": self.positional, "mixing": self.omega},
             "student": STUDENTS[self.student][1],
-            "tokens": {"length": 2, "deviation": self.sigma},
+            "tokens": {"length": 2, "deviation": self.sigma, **together},
             "positions": {"components": [[1.0, -1.0]]},
         }
 

@@ -1,11 +1,10 @@
 // The controls of the scenario and of training: each shows one number or word of the state, and changes it.
 
-import { bounds, change, DEFAULTS, inside, onChange, state } from "./state.js";
+import { bounds, change, DEFAULTS, inside, onChange, SCENARIO, state } from "./state.js";
 
-const RANGES = { alpha: [0.1, 3, 0.01], omega: [0, 0.5, 0.005], sigma: [0.2, 1.5, 0.01], lambda: [-3, 0, 0.01] };
+const RANGES = { alpha: [0.1, 3, 0.01], omega: [0, 0.5, 0.005], sigma: [0.2, 1.5, 0.01], lambda: [-3, 0, 0.01], correlation: [-0.9, 0.9, 0.01] };
 const NUMBERS = ["d", "seed", "seeds"];
 const WORDS = ["student", "minimum", "along", "start", "optimiser"];
-const SCENARIO = ["alpha", "omega", "sigma", "lambda", "A", "student", "minimum"];
 const at = (id) => document.getElementById(id);
 
 // The ridge's slider is logarithmic.

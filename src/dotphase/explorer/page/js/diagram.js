@@ -2,7 +2,7 @@
 
 import { channel } from "./api.js";
 import { axis, colour, css, dataAt, draw, layout, painter, faint, safe } from "./plots.js";
-import { change, inside, isDefaultPlane, onChange, state, task, touches } from "./state.js";
+import { change, inside, isDefaultPlane, onChange, PLANE, state, task, touches } from "./state.js";
 
 const LINES = {
   "train-loss": ["α<sub>c</sub>: losses cross", "solid", () => css("ink")],
@@ -21,11 +21,14 @@ export const paint = painter(paintNow);
 
 const file = fetch("/data/diagram.json"); // on its way before anyone asks
 
+// Until the ring can be dragged.
+export async function drawn() { while (!plot._fullLayout) await new Promise(requestAnimationFrame); }
+
 export async function start() {
   shipped = shown = await (await file).json();
   refresh();
   onChange((changed) => {
-    if (touches(changed, ["sigma", "lambda", "A", "student", "minimum"])) refresh();
+    if (touches(changed, PLANE)) refresh();
     if (touches(changed, ["alpha", "omega"])) place();
   });
   pad.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse") grab(event); });

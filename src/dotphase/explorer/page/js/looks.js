@@ -47,7 +47,7 @@ function show() {
 // Dragging asks for many sentences: only the last matters, and the branches come first.
 function soon() {
   clearTimeout(later);
-  later = setTimeout(request, 300);
+  later = setTimeout(request, 500);
 }
 
 async function request() {

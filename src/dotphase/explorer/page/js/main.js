@@ -33,6 +33,11 @@ async function untilReady() {
   notice("");
 }
 
+// The library that draws takes a second to load: the controls do not wait for it.
+function plotly() {
+  return new Promise((done) => { if (window.Plotly) done(); else document.getElementById("plotly").addEventListener("load", done); });
+}
+
 async function begin() {
   const told = await about();
   learn(told);
@@ -49,6 +54,9 @@ async function begin() {
   theme();
   await diagram.start();
   for (const view of [branches, training, looks]) view.start();
+  await plotly();
+  theme();
+  await diagram.drawn();
   document.documentElement.dataset.ready = String(performance.now());
   await untilReady();
 }

@@ -2,7 +2,7 @@
 
 import { resting } from "./state.js";
 
-const REST = 250; // milliseconds without a change after which plots that take long are drawn
+const REST = 400; // milliseconds without a change after which plots that take long are drawn
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const colour = (branch) => (branch === "semantic" || branch === "positional" ? css(branch) : css("soft"));
 

@@ -1,7 +1,7 @@
 // The one state that all views show. It lives in the address, and is restored from there exactly.
 
 export const DEFAULTS = Object.freeze({
-  alpha: 2, omega: 0.3, sigma: 0.5, lambda: 0.01, A: Object.freeze([0.6, 0.4, 0.4, 0.6]), student: "softmax", minimum: "lowest",
+  alpha: 2, omega: 0.3, sigma: 0.5, lambda: 0.01, correlation: 0, A: Object.freeze([0.6, 0.4, 0.4, 0.6]), student: "softmax", minimum: "lowest",
   along: "alpha", held: "", d: 400, start: "random", optimiser: "gd", seed: 0, seeds: 1,
   sentence: 3, landscape: "", view: "sentence", letters: "HELLOWORLD", theme: "",
 });
@@ -70,11 +70,12 @@ export const inside = (name, x) => Number.isFinite(x) && x >= BOUNDS[name][0] &&
 // The scenario as the server wants it.
 export function task(part = {}) {
   const s = { ...state, ...part };
-  return { alpha: s.alpha, omega: s.omega, sigma: s.sigma, lambda: s.lambda, student: s.student,
+  return { alpha: s.alpha, omega: s.omega, sigma: s.sigma, lambda: s.lambda, correlation: s.correlation, student: s.student,
     positional: [s.A.slice(0, 2), s.A.slice(2)] };
 }
 
-export const SCENARIO = ["alpha", "omega", "sigma", "lambda", "A", "student", "minimum"];
+export const PLANE = ["sigma", "lambda", "correlation", "A", "student", "minimum"]; // of which a phase diagram depends
+export const SCENARIO = ["alpha", "omega", ...PLANE];
 export const touches = (changed, names) => names.some((name) => changed.has(name));
-export const isDefaultPlane = () => ["sigma", "lambda", "A", "student", "minimum"]
+export const isDefaultPlane = () => PLANE
   .every((name) => JSON.stringify(state[name]) === JSON.stringify(DEFAULTS[name]));

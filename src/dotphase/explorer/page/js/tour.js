@@ -4,7 +4,7 @@ import { change } from "./state.js";
 import { begin } from "./training.js";
 
 const SECONDS = 7.5;
-const PAPER = { sigma: 0.5, lambda: 0.01, A: [0.6, 0.4, 0.4, 0.6], student: "softmax", minimum: "lowest", along: "alpha", held: "", view: "sentence", landscape: "" };
+const PAPER = { sigma: 0.5, lambda: 0.01, correlation: 0, A: [0.6, 0.4, 0.4, 0.6], student: "softmax", minimum: "lowest", along: "alpha", held: "", view: "sentence", landscape: "" };
 const STATIONS = [
   ["diagram", "A map of learning problems", "Here a small attention learns from a teacher who cares both for what words mean and where they stand. Upwards there is more data; to the right the teacher is more positional.", { ...PAPER, alpha: 2, omega: 0.3 }],
   ["diagram", "With much data, meaning wins", "At α = 2 the best student is semantic: it reads the words. The ring lies in the blue.", { alpha: 2, omega: 0.3 }],
