@@ -53,10 +53,11 @@ async function begin() {
   tour.start();
   theme();
   await diagram.start();
-  for (const view of [branches, training, looks]) view.start();
-  await plotly();
+  document.documentElement.dataset.controls = String(performance.now());
+  await plotly(); // whatever is asked of the server before would take the cores that it needs
   theme();
   await diagram.drawn();
+  for (const view of [branches, training, looks]) view.start();
   document.documentElement.dataset.ready = String(performance.now());
   await untilReady();
 }
