@@ -4,7 +4,6 @@ import shlex
 
 import pytest
 
-import dotphase
 from dotphase.explorer.export import texts
 from dotphase.explorer.letters import count_letters, provenance, read_letters, tokens_of
 from dotphase.explorer.shipped import DIAGRAM
@@ -37,15 +36,17 @@ def test_python_and_the_study_file_mean_the_same_scenario(student, along, correl
     assert len(study.values(along)) == 25
 
 
-def test_the_command_line_takes_what_is_copied():
+@pytest.mark.parametrize("student", STUDENTS)
+def test_the_command_line_takes_what_is_copied(student):
     from dotphase.cli.options import _scenario
 
-    expected = dotphase.paper(1.25, 0.15, 0.7, 0.003, OTHER["positional"])
-    for line in texts(Export.model_validate({"task": OTHER}))["command"].splitlines():
+    asked = Export.model_validate({"task": {**OTHER, "student": student}})
+    for line in texts(asked)["command"].splitlines():
         words = shlex.split(line)
         given = dict(zip(words[2::2], words[3::2], strict=True))
         numbers = {name: float(given[f"--{name}"]) for name in ("alpha", "omega", "sigma", "lambda")}
-        assert _scenario({**numbers, "positional": given["--positional"], "scenario": None}) == expected
+        words = {name: given.get(f"--{name}") for name in ("positional", "student", "scenario")}
+        assert _scenario({**numbers, **words}) == asked.task.scenario()
 
 
 def test_bibtex_names_the_paper():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from .task import RANGES, STUDENTS, Export, Task
 
 STANDARD = [[0.6, 0.4], [0.4, 0.6]]
@@ -51,9 +53,14 @@ def command(asked: Export) -> str:
         rows = ";".join(",".join(repr(entry) for entry in row) for row in task.positional)
         numbers += f" --positional '{rows}'"
     comment = ""
-    if task.student != "softmax" or task.correlation:
-        comment = f"# the student is {_student(task)}, tokens correlated by {task.correlation!r}: options cannot say "
-        comment += "all of that; use the study file or Python\n"
+    if task.student != "softmax":
+        kind, *given = STUDENTS[task.student][1].items()
+        settings = ",".join(f"{name}={json.dumps(value)}" for name, value in given)
+        numbers += f" --student {kind[1]}" + f":{settings}" * bool(settings)
+    if task.correlation:
+        comment = (
+            f"# tokens correlated by {task.correlation!r}: no option says that; use the study file or Python\n"
+        )
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
     return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
 

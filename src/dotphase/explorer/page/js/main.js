@@ -53,6 +53,10 @@ async function begin() {
   tour.start();
   theme();
   await diagram.start();
+  document.documentElement.dataset.controls = String(performance.now());
+  await plotly(); // whatever is asked of the server before would take the cores that it needs
+  theme();
+  await diagram.drawn();
   for (const view of [branches, training, looks]) view.start();
   await plotly();
   theme();
