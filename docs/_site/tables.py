@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import dotphase
+
 from .public import markdown
 from .sources import Page, table
 
@@ -38,8 +40,6 @@ def pages() -> Iterator[Page]:
 
 
 def _scenario_example() -> str:
-    import dotphase
-
     return dotphase.scenario_to_toml(dotphase.paper(alpha=2, omega=0.3))
 
 
@@ -52,19 +52,36 @@ def _study_example() -> str:
 def _scenario_tables() -> str:
     from dotphase.scenario import tables
 
-    models = [found for found in vars(tables).values() if inspect.isclass(found) and issubclass(found, tables.Table)]
-    text, top = "", tables.ScenarioTable
-    for model in [top, *(model for model in models if model not in (top, tables.Table, tables.PaperTable))]:
-        text += f"\n## {_title(model)}\n\n{markdown(inspect.getdoc(model) or '')}\n\n{_fields(model)}"
-    paper = tables.PaperTable
+    text, top, paper = "", tables.ScenarioTable, tables.PaperTable
+    for model in [top, *(model for model in _below(tables.Table) if model not in (top, paper))]:
+        text += f"\n## {_title(model)}\n\n{markdown(_help(model))}\n\n{_fields(model)}"
     return text + f"\n## The paper's task\n\nIn study files, `paper = {{…}}`:\n\n{_fields(paper)}"
 
 
-def _title(model: type) -> str:
-    kinds = model.model_fields.get("kind")
-    if kinds is None:
-        return {"ScenarioTable": "The file"}.get(model.__name__, f"`{model.__name__.removesuffix('Table').lower()}s`")
-    return "kind = " + " or ".join(f'`"{value}"`' for value in kinds.annotation.__args__)
+def _below(model: type) -> Iterator[type]:
+    """The tables derived from a table, but those that only serve to derive others."""
+    for derived in model.__subclasses__():
+        if derived.__subclasses__():
+            yield from _below(derived)
+        else:
+            yield derived
+
+
+def _help(model: Any) -> str:
+    """What a table is: in its own words, or in those of what it builds."""
+    kind = model.model_fields.get("kind")
+    name = f"{kind.annotation.__args__[0]}_attention" if kind else ""
+    return f"`dotphase.{name}`." if name in dir(dotphase) else inspect.getdoc(model) or ""
+
+
+def _title(model: Any) -> str:
+    kind = model.model_fields.get("kind")
+    if kind is not None:
+        return "kind = " + " or ".join(f'`"{value}"`' for value in kind.annotation.__args__)
+    name = model.__name__.removesuffix("Table").lower()
+    return {"scenario": "The file", "token": "`tokens`", "position": "`positions`", "scales": "`tokens.scales`"}.get(
+        name, f"`{name}`"
+    )
 
 
 def _study_tables() -> str:
