@@ -44,7 +44,7 @@ myst_links_external_new_tab = True
 # What a page prints depends on the package as well as on the page: other sources, another cache.
 nb_execution_mode = os.environ.get("DOTPHASE_DOCS_EXECUTE", "cache")
 nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / digest())
-nb_execution_timeout = 300
+nb_execution_timeout = 1800  # a cell takes seconds; a busy machine is no mistake of the page
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_kernel_rgx_aliases = {".*": "python3"}
