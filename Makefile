@@ -22,10 +22,10 @@ run: install
 	@echo "drag it yourself, in a browser: $(VENV)/bin/dotphase explore"
 
 test: install
-	$(PY) -m pytest
+	$(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-all: $(DOCS)
-	$(PY) -m pytest -m ''
+	$(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile -m ''
 
 lint: install
 	$(VENV)/bin/ruff check src tests benchmarks examples docs

@@ -58,9 +58,7 @@ def command(asked: Export) -> str:
         settings = ",".join(f"{name}={json.dumps(value)}" for name, value in given)
         numbers += f" --student {kind[1]}" + f":{settings}" * bool(settings)
     if task.correlation:
-        comment = (
-            f"# tokens correlated by {task.correlation!r}: no option says that; use the study file or Python\n"
-        )
+        comment = f"# tokens correlated by {task.correlation!r}: no option says that; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
     return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
 
