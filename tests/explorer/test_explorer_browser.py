@@ -67,6 +67,7 @@ def look(page, name):
 def solved(page):
     """Wait until the branches at the point are solved and drawn."""
     wait(page, "/ε.* = .*±/.test(document.getElementById('branches-reading').textContent)")
+    wait(page, "Boolean(document.getElementById('branches-plot').data)")
 
 
 def curve(page, name="semantic, train_loss"):

@@ -14,7 +14,7 @@ from dotphase.theory.spectra import spectra
 from dotphase.theory.stability import Eigenvalue, Stability, named_eigenvalues, replicon, stability
 from dotphase.theory.state_evolution import fields
 
-RULE = Sobol(2**12)
+RULE = Sobol(2**13)
 
 
 @pytest.fixture(scope="module")
@@ -92,13 +92,14 @@ def test_a_small_theta_grows_by_the_eigenvalue(positional):
 
 @pytest.mark.parametrize(("branch", "part"), [("semantic", "m"), ("semantic", "theta"), ("positional", "m")])
 def test_errors_of_eigenvalues_are_the_scatter_over_scrambles(branch, part):
-    """Twelve independent node sets: the quoted errors are their scatter, within what twelve can tell."""
+    """Twelve independent node sets: the quoted errors are their scatter, within what twelve can tell. As for the
+    replicon, the median is compared: near a jump a replicate's Jacobian is far off now and then."""
     task, found, start = dotphase.paper(alpha=1.5, omega=0.3), [], branch
     for seed in range(12):
         start = dotphase.solve(task, start, rule=Sobol(2**13, seed=seed), rtol=None)
         found.append(start.stability.eigenvalues[part])
     values = np.array([e.value.real for e in found])
-    quoted = np.sqrt(np.mean([e.error**2 for e in found]))
+    quoted = np.median([e.error for e in found])
     assert 0.5 < values.std(ddof=1) / quoted < 2
 
 

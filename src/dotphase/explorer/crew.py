@@ -52,6 +52,7 @@ class Worker:
         self.said: asyncio.Queue = asyncio.Queue()
         self.died = asyncio.Event()
         self._listener: threading.Thread | None = None
+        self._ending = threading.Lock()
 
     def listen(self) -> None:
         """Pass on what it says, from now on, to the running event loop."""
@@ -73,11 +74,12 @@ class Worker:
             self.pipe.send(message)
 
     def end(self) -> None:
-        self.process.kill()
-        self.process.join(5)
-        if self._listener is not None:
-            self._listener.join(5)  # before the number of its file can become the next worker's
-        self.pipe.close()
+        with self._ending:  # its own end and that of the crew may come at once, and a file is closed once only
+            self.process.kill()
+            self.process.join(5)
+            if self._listener is not None:
+                self._listener.join(5)  # before the number of its file can become the next worker's
+            self.pipe.close()
 
 
 class Crew:

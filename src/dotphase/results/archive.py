@@ -21,7 +21,7 @@ import numpy as np
 
 from ..estimate import Estimate
 from ..scenario import Scenario, scenario_from_toml, scenario_to_toml
-from ..scenario import attention as _attention
+from ..scenario import catalogue as _catalogue
 
 FORMAT = "dotphase result 1"
 OURS = re.compile(r"dotphase(\.[a-z]\w*)+:[A-Z_]\w*")  # no module with a leading underscore: those may run something
@@ -94,7 +94,7 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, list | tuple):
         return {"is": type(value).__name__, "value": [inner(entry) for entry in value]}
     if callable(value):
-        ours = getattr(value, "__module__", "") == _attention.__name__
+        ours = getattr(value, "__module__", "") == _catalogue.__name__
         name = getattr(value, "__qualname__", repr(value))
         return {"is": "attention" if ours else "function", "value": name}
     array = np.asarray(value)
@@ -122,7 +122,7 @@ def _decoded(value: Any, array: Callable[[int], np.ndarray], functions: Mapping[
         "list": lambda entries: [inner(entry) for entry in entries],
         "tuple": lambda entries: tuple(inner(entry) for entry in entries),
         "function": lambda name: functions[name],
-        "attention": lambda name: getattr(_attention, name),
+        "attention": lambda name: getattr(_catalogue, name),
         "array": array,
     }
     return build[kind](held)

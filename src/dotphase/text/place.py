@@ -26,9 +26,7 @@ NODES = 2**15
 
 
 @under_any_name
-def scenario_of(
-    law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01, **words: float
-) -> Scenario:
+def scenario_of(law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01) -> Scenario:
     """The paper's task for tokens of any law, and for any number of them.
 
     T = (1 − ω) softmax(h* h*ᵀ) + ω A with A_ll' ∝ (2/3)^|l−l'|,  S = softmax(h hᵀ),  p_l evenly from 1 to −1 times
@@ -38,8 +36,6 @@ def scenario_of(
 
     **Example**: `scenario_of(tokens_from_samples(sentences), alpha=1.5)`.
     """
-    if words:
-        raise TypeError(f"{', '.join(words)}: not a number of this task")
     tokens = law.tokens if isinstance(law, MeasuredTokens) else law
     length = tokens.gamma.shape[1]
     A = FALL ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
@@ -117,6 +113,7 @@ def phase_of(
     - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
     - `scenario`: the task; `scenario_of` their law with α = n/d unless given. Its tokens become those measured.
     - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the Gaussian averages.
+    - `progress`: True for a bar, or a function of (done, total).
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """

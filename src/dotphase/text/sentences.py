@@ -177,7 +177,12 @@ class Sentences:
 
 
 def load_sentences(path: str | Path) -> Sentences:
-    """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not read."""
+    """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not read.
+
+    **Arguments**: `path` of the file.
+
+    **Example**: `law = tokens_from_samples(load_sentences("tokens.npz"))`.
+    """
     try:
         embeddings, ids, words, told = (open_array(path, name) for name in ("embeddings", "ids", "words", "provenance"))
         found = Sentences(embeddings, np.asarray(ids), tuple(words.tolist()), json.loads(str(told)))

@@ -58,9 +58,6 @@ async function begin() {
   theme();
   await diagram.drawn();
   for (const view of [branches, training, looks]) view.start();
-  await plotly();
-  theme();
-  await diagram.drawn();
   document.documentElement.dataset.ready = String(performance.now());
   await untilReady();
 }

@@ -83,9 +83,13 @@ export function addTools() {
   }
 }
 
-function take(id, name, kind) {
+// A plot that is about to be drawn is taken when it is.
+async function take(id, name, kind) {
   const plot = document.getElementById(id);
-  if (!plot.data) return;
+  for (let tries = 0; !plot.data; tries++) {
+    if (tries === 50) return;
+    await new Promise((done) => setTimeout(done, 100));
+  }
   if (kind === "CSV") return save(`${name}.csv`, table(plot), "text/csv");
   const { offsetWidth: width, offsetHeight: height } = plot;
   window.Plotly.downloadImage(plot, { format: kind.toLowerCase(), filename: name, width, height, scale: 2 });
