@@ -69,7 +69,8 @@ def _answer(seed: int, scenario: Any, start: str) -> tuple[str, float, str]:
     if seed % TRAINED == 0 and solution.outcome == "converged":
         errors = [dotphase.train(scenario, d, start, seeds=4).test_error for d in SIZES]
         sizes = ", ".join(f"d = {d}: {error}" for d, error in zip(SIZES, errors, strict=True))
-        trained = f"ε_g {solution.test_error}; trained {sizes}"
+        reached = dotphase.solve(scenario, start, minimum="reached", rtol=None)
+        trained = f"ε_g lowest {solution.test_error}, reached {reached.test_error}; trained {sizes}"
     return f"{solution.outcome}: {solution.reason}", solution.residual, trained
 
 

@@ -16,7 +16,7 @@ from ..overlaps.symmetric import Group, stabiliser
 from ..scenario.scenario import Scenario
 from ..scenario.symmetry import symmetries
 from .evaluator import Evaluator, evaluator_of, finite
-from .fixed_points import Trail, fixed_point, step
+from .fixed_points import Trail, fixed_point, slowly, step
 from .starts import mechanism
 
 COARSE = 2**13  # nodes on which a fixed point is first located
@@ -26,6 +26,7 @@ LARGER = (3.0, 10.0, 30.0, 100.0)  # excess of a ridge to come down from, in uni
 LEAST_RIDGE = 1e-3  # or of this, if that is smaller
 LAST = 0.1  # excess from which the ridge asked for is tried
 DOWN, SHORTEST = 0.3, 0.9  # of the excess are kept in the first step down that is tried, and in the shortest
+SHORT_STEPS = 5  # times the evaluations of another attempt
 ATTEMPTS = ((1.0, 2.0), (1.0, 0.3), (4.0, 2.0), (0.2, 2.0), (30.0, 2.0))  # times the start's V, and the first δ
 
 
@@ -63,20 +64,25 @@ def levels(rule: Rule) -> list[Rule]:
     return [rule]
 
 
-def from_nearby(task: Task, rule: Rule, x: np.ndarray) -> tuple[Evaluator, Trail]:
-    """The fixed point close to x, by Newton's method."""
+def from_nearby(task: Task, rule: Rule, x: np.ndarray, patient: bool = False) -> tuple[Evaluator, Trail]:
+    """The fixed point close to x, by Newton's method; if `patient`, in short steps."""
     evaluator = task.on(rule)
+    if patient:
+        return evaluator, slowly(evaluator, x, task.tolerance, SHORT_STEPS * task.most)
     return evaluator, fixed_point(evaluator, x, task.tolerance, task.most, near=True)
 
 
 def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, Trail]:
     """Iterate from a start; where that leads nowhere, with another response V, or more carefully; in the end by a way
-    around, from a larger ridge."""
+    around, from a larger ridge, or in short steps."""
     evaluator = task.on(rule)
     trail = _attempted(task, evaluator, overlaps)
-    if not trail.converged:
-        around = _from_larger_ridge(task, evaluator, overlaps)
-        trail = around._replace(evaluations=trail.evaluations + around.evaluations) if around.converged else trail
+    for other in (_from_larger_ridge, _in_short_steps):
+        if trail.converged:
+            break
+        end = other(task, evaluator, overlaps)
+        spent = trail.evaluations + end.evaluations
+        trail = (end if end.converged else trail)._replace(evaluations=spent)
     return evaluator, trail
 
 
@@ -154,6 +160,11 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
         else:
             kept = 0.5 * (1 + kept)
     return trail._replace(evaluations=spent)
+
+
+def _in_short_steps(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
+    walk = lambda x: slowly(evaluator, x, task.tolerance, SHORT_STEPS * task.most)
+    return _where_defined(evaluator, overlaps, walk)
 
 
 coordinates_of = compiled(to_coordinates, small=True)

@@ -88,6 +88,8 @@ def _outcome(
         return "stalled", f"the inner minimisation failed on {trail.point.minima.unsettled:.2%} of the nodes"
     if branch in SIGNAL and found not in (branch, "mixed"):
         return "collapsed", collapse(branch, overlaps)
+    if trail.reason:
+        return "imprecise", trail.reason
     relative = relative_error(evaluator, trail.point)
     if rtol is not None and relative > rtol:
         asked = f"relative error {relative:.1e} with all nodes of the budget, {rtol:.1e} was asked for"

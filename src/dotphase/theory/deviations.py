@@ -14,6 +14,8 @@ import numpy as np
 from ..inner import Lowest
 from .evaluator import Evaluator, Point
 
+NULL = 1e-12  # of the largest singular value: a direction in which nothing is known
+
 
 class Deviations(NamedTuple):
     """Of each replicate: `coordinates` dx_r, (R, n), `test_error` and `train_loss`, (R,)."""
@@ -34,6 +36,6 @@ def deviations(evaluator: Evaluator, point: Point) -> Deviations:
 def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
     """The solution of matrix @ y = right that has no component along the gauge directions, nor is asked for one."""
     if not len(gauge):
-        return np.linalg.lstsq(matrix, right, rcond=1e-9)[0]
+        return np.linalg.lstsq(matrix, right, rcond=NULL)[0]
     off = np.eye(len(matrix)) - gauge.T @ gauge
-    return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=1e-9)[0]
+    return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=NULL)[0]

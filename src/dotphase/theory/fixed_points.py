@@ -16,22 +16,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inner import Reached
-from .deviations import solve_off_gauge
+from ..inner import Lowest, Reached
+from .deviations import deviations, solve_off_gauge
 from .evaluator import Evaluator, NodeMinima, Point, finite
 from .reached import settle
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 FAR = 0.1  # residual above which steps keep to the flow, whose unstable directions would turn Newton's around
 SHORTEST = 1e-2  # δ
+LONGEST = 1e5  # δ; beyond, a column of weights that dies out, whose logarithm falls for ever, would stand still
 PATIENCE = 4  # steps without halving the residual, after which jumps are blurred more
 MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
 SEARCH_BELOW = 0.02  # residual from which it pays to find the inner minima anew
+SLOW, SLOW_MOVE = 0.5, 0.3  # δ, and the longest move, of short steps
+TURNS = 15  # at Newton's, between short steps, that would use up all evaluations
+ROUGH, SMALL = 5e-3, 0.1  # residual, and share of the errors, that rough nodes may leave
 FRESH = 0.05  # move of any coordinate up to which lowest minima, and their rivals, are followed safely
 
 
 class Trail(NamedTuple):
-    """How an iteration ended: the last point, whether its residual met the tolerance, why not, and what it took."""
+    """How an iteration ended: the last point, whether it is a fixed point, why not or not quite, and what it took."""
 
     point: Point
     converged: bool
@@ -76,8 +80,8 @@ class _Walk:
         if self.searched is not None and self.waiting >= PATIENCE and self.widened < MOST_WIDENED:
             # Newton's steps go to and fro across a jump of the minima that these nodes resolve too sharply.
             self.widened, self.waiting, self.least = self.widened + 1, 0, np.inf
-            wider = self.point.minima._replace(blur=2.5 * self.point.minima.blur)
-            self.point = self.at(self.point.x, wider)
+            wider = self.at(self.point.x, self.point.minima._replace(blur=2.5 * self.point.minima.blur))
+            self.point = wider if finite(wider) else self.point
         self.before = self.point
         self.point = self.at(self.point.x + step(self.evaluator, self.point, self.delta), self.point.minima)
 
@@ -95,11 +99,11 @@ def fixed_point(
 
     - `most`: how many evaluations of the map are allowed.
     - `near`: the start is already close to the fixed point, so that the inner minima are searched for at once.
-    - `delta`: the first δ; if not given, infinite (Newton's steps) when `near`, else 2.
+    - `delta`: the first δ; if not given, so long that steps are Newton's when `near`, else 2.
 
     A `tolerance` above `SEARCH_BELOW` asks only for the neighbourhood of a fixed point: no minimum is searched for.
     """
-    delta = (np.inf if near else 2.0) if delta is None else delta
+    delta = (LONGEST if near else 2.0) if delta is None else delta
     walk = _Walk(evaluator, x, evaluator.search(x) if near else None, delta)
     while walk.evaluations < most:
         point = walk.point
@@ -127,6 +131,41 @@ def fixed_point(
     return end._replace(reason=f"residual {end.point.residual:.1e} after {end.evaluations} evaluations")
 
 
+def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> Trail:
+    """The same by short steps along the flow, the inner minima found anew at each: many evaluations, but it does not
+    lose its way where the minima of many samples jump.
+
+    Where they are so many that these nodes do not resolve them, F is too rough for Newton's method. A point will then
+    do where the step that is left changes test error and training loss by a tenth of their errors at most, and the
+    reason says so.
+    """
+    point, before, delta, spent, near = evaluator(x), None, SLOW, 1, SEARCH_BELOW
+    while spent < most and delta > SHORTEST * SLOW and not (before is None and not finite(point)):
+        if finite(point) and point.residual <= near:
+            end = fixed_point(evaluator, point.x, tolerance, most // TURNS, near=True)
+            spent, near = spent + end.evaluations, point.residual / 4
+            if end.converged:
+                return end._replace(evaluations=spent)
+            if isinstance(evaluator.minimum, Lowest) and _within_errors(evaluator, point):
+                reason = f"residual {point.residual:.1e}, a tenth of the errors at most: more nodes would resolve it"
+                return Trail(point, True, reason, spent)
+        before, delta = (point, min(1.5 * delta, SLOW)) if finite(point) else (before, delta / 4)
+        assert before is not None
+        dx = step(evaluator, before, delta)
+        there = before.x + dx * min(1.0, SLOW_MOVE / max(np.abs(dx).max(), 1e-300))
+        # The blur is that of the neighbourhood in which the flow ends.
+        minima = evaluator.search(there, before.minima, new_blur=before.residual > FAR)
+        point, spent = evaluator(there, minima), spent + 1
+    last = point if before is None or finite(point) else before
+    return Trail(last, False, f"residual {last.residual:.1e} after {spent} evaluations in short steps", spent)
+
+
+def _within_errors(evaluator: Evaluator, point: Point) -> bool:
+    dx, apart = -solve_off_gauge(point.slope, point.change, point.gauge), deviations(evaluator, point)
+    errors = evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
+    return point.residual <= ROUGH and bool((np.abs(dx @ point.observable_slope) <= SMALL * errors).all())
+
+
 def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
     """The implicit step of length δ; far from a fixed point, of one so short that it does not go against the flow."""
     while True:
@@ -141,4 +180,4 @@ def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
 
 def _next_delta(delta: float, before: Point, now: Point) -> float:
     ratio = np.linalg.norm(before.change) / max(np.linalg.norm(now.change), 1e-300)
-    return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), 1e8))
+    return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), LONGEST))

@@ -13,6 +13,7 @@ import numpy as np
 from ..gaussian import Rule, Sobol
 from ..inner import InnerMinimum, as_minimum
 from ..overlaps import Overlaps
+from ..overlaps.coordinates import SMALLEST
 from ..precision import in_double
 from ..progress import Progress, reporting
 from ..scenario.scenario import Scenario
@@ -105,7 +106,7 @@ def _refined(task: Task, overlaps: Overlaps, rule: Rule, rtol: float | None, bud
             finer = _finer(evaluator, trail, rtol, budget)
         if finer is None:
             return evaluator, trail._replace(evaluations=spent)
-        evaluator, trail = from_nearby(task, finer, trail.point.x)
+        evaluator, trail = from_nearby(task, finer, trail.point.x, patient=trail.converged and bool(trail.reason))
         spent += trail.evaluations
 
 
@@ -196,7 +197,7 @@ def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:
         return None
     rest = solve(stalled.scenario, "uninformed", **options)
     apart = abs(float(rest.train_loss.value - stalled.train_loss.value))
-    if rest.outcome == "stalled" or apart > GONE * rest.train_loss.value or rest.stability.leaves(part):
+    if rest.outcome == "stalled" or apart > GONE * rest.train_loss.value + SMALLEST or rest.stability.leaves(part):
         return None
     spent, seconds = stalled.evaluations + rest.evaluations, stalled.seconds + rest.seconds
     reason = collapse(stalled.branch, rest.overlaps)
