@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .stored import keep_table
+
 STARTS = ("semantic", "positional")  # in turn
 TRAINED = 20  # every so many-th is trained too
 SIZES = (200, 400)
@@ -25,7 +27,21 @@ def run(count: int = 200, first: int = 0) -> list[dict]:
     seconds = [row["seconds"] for row in rows]
     print(f"outcomes {dict(outcomes)}; seconds median {np.median(seconds):.1f}, worst {max(seconds):.1f}")
     print(f"peak memory {rows[-1]['peak MB']} MB")
+    if count >= 200:
+        keep_table("theory", "scenarios", ("", "measured"), summary(rows), command="python -m benchmarks.scenarios")
     return rows
+
+
+def summary(rows: list[dict]) -> list[list[str]]:
+    outcomes, seconds = Counter(row["outcome"] for row in rows), [row["seconds"] for row in rows]
+    found = [[f"ended {outcome}", str(number)] for outcome, number in sorted(outcomes.items())]
+    return [
+        ["scenarios", str(len(rows))],
+        *found,
+        ["seconds to the answer, median", f"{np.median(seconds):.1f}"],
+        ["… longest", f"{max(seconds):.0f}"],
+        ["peak memory of all in one process", f"{rows[-1]['peak MB'] / 1000:.1f} GB"],
+    ]
 
 
 def _row(seed: int, start: str) -> dict:

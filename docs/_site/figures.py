@@ -34,7 +34,7 @@ class FigureSource(SphinxDirective):
         studies = figure_named(name).studies("quick")
         stored = [store for store in studies if (RESULTS / "figures" / f"{store}.zip").exists()]
         links = " ".join(f"{{download}}`{store}.zip </results/figures/{store}.zip>`" for store in stored)
-        data = f"As computed at quick quality, a CSV per computation: {links}." if stored else ""
+        data = f"As computed for the picture, a CSV per computation: {links}." if stored else ""
         text = SOURCE.format(
             name=name,
             module=MODULES[name],
