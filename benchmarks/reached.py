@@ -212,7 +212,7 @@ def crossing(results: dict) -> None:
     import dotphase
 
     kept = results.setdefault("crossing", {})
-    for d, omegas in ((1000, (0.1, 0.2, 0.3, 0.4)), (2000, (0.3,))):
+    for d, omegas in ((2000, (0.3, 0.2, 0.1, 0.4)), (1000, (0.1, 0.2, 0.3, 0.4, 0.05, 0.45))):
         for omega in omegas:
             name = f"d = {d}, ω = {omega:g}"
             if name in kept:
