@@ -78,19 +78,44 @@ def published() -> Iterator[Claim]:
 
 
 def training() -> Iterator[Claim]:
-    """The reached theory against training, extrapolated in 1/d: of every point the entry that is furthest off."""
-    for point, row in stored("reached")["table"].items():
+    """The reached theory against training, extrapolated in 1/d."""
+    yield from _furthest(stored("reached")["table"], "python -m benchmarks.reached table")
+
+
+def tokens() -> Iterator[Claim]:
+    """The same for correlated tokens and random scales."""
+    for section, points in stored("tokens").items():
+        yield from _furthest(points, f"python -m benchmarks.tokens {section}")
+
+
+def _furthest(points: dict[str, Any], command: str) -> Iterator[Claim]:
+    """Of every point the entry that is furthest off."""
+    for point, row in points.items():
         claims = [
-            Claim(
-                f"{point}: {SYMBOLS[key]}",
-                Estimate(*row["reached"][key]),
-                Estimate(*row["limit"][key]),
-                "python -m benchmarks.reached table",
-            )
+            Claim(f"{point}: {SYMBOLS[key]}", Estimate(*row["reached"][key]), Estimate(*row["limit"][key]), command)
             for key in SYMBOLS
             if row["reached"].get(key, [0])[0]
         ]
         yield max(claims, key=lambda claim: abs(claim.deviation or 0))
+
+
+def first_order() -> Iterator[Claim]:
+    """The theory at finite d against training at that d."""
+    table = stored("first_order")["tables"]["semantic"]
+    for positions, d, symbol, trained, _, _, theory, _ in table["rows"]:
+        what = f"{symbol}, positions {positions}, d = {d}"
+        yield Claim(what, as_estimate(theory), as_estimate(trained), table["command"])
+
+
+def words() -> Iterator[Claim]:
+    """Training on real words against training on Gaussian tokens of the same covariances and lengths."""
+    known = stored("text")
+    for length in (2, 3):
+        for start in ("semantic", "positional"):
+            entry = known[f"L = {length}, as they are, {start}"]
+            expected, found = (entry[source]["test_error"] for source in ("scaled", "sentences"))
+            pairs = [Estimate(each["value"], each["error"]) for each in (expected, found)]
+            yield Claim(f"ε_g, {length} words, {start}", *pairs, "python -m benchmarks.text table")
 
 
 def crossings() -> Iterator[Claim]:
@@ -111,6 +136,9 @@ def messages() -> Iterator[Claim]:
 
 GROUPS = {
     "training": ("Reached theory and training", training, "theory (reached)", "training, d → ∞"),
+    "tokens": ("Correlated tokens and random lengths", tokens, "theory (reached)", "training, d → ∞"),
+    "first_order": ("The theory at finite d", first_order, "theory at d", "training at d"),
+    "words": ("Real words", words, "Gaussian tokens with lengths", "real words"),
     "crossings": ("Where trained losses cross", crossings, "theory (reached)", "training"),
     "messages": ("Message passing and state evolution", messages, "theory", "messages"),
     "published": ("Published numbers", published, "published", "ours"),
