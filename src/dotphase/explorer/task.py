@@ -21,8 +21,8 @@ Along = Literal["alpha", "omega", "sigma", "lambda"]
 Minimum = Literal["lowest", "reached"]
 
 STUDENTS: dict[str, tuple[str, dict[str, Any]]] = {  # what people read, and the table of the attention
-    "softmax": ("dot-product attention, rank 1", {"kind": "softmax", "rank": 1}),
-    "softmax-rank-2": ("dot-product attention, rank 2", {"kind": "softmax", "rank": 2}),
+    "softmax": ("softmax, rank 1", {"kind": "softmax", "rank": 1}),
+    "softmax-rank-2": ("softmax, rank 2", {"kind": "softmax", "rank": 2}),
     "softmax-untied": ("own weights for query and key", {"kind": "softmax", "rank": 1, "tied": False}),
 }
 ELSEWHERE = ("softmax", "constant", "mixture", "relative")  # of the catalogue: above, or no student of two tokens

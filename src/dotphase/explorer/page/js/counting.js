@@ -64,7 +64,7 @@ function paintNow() {
     const n = k ? k + 1 : "", letters = { tickvals: places, ticktext: found.letters, showgrid: false, ticks: "", tickangle: 0 };
     shape[`xaxis${n}`] = axis("looked at", letters);
     shape[`yaxis${n}`] = axis("", { ...letters, autorange: "reversed" });
-    shape.annotations.push(caption(`${name}: who looks at whom`, `x${n}`, `y${n}`));
+    shape.annotations.push(caption(name, `x${n}`, `y${n}`));
     return { type: "heatmap", name, x: places, y: places, z: found.models[name].attention, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 0.6, showscale: false, hoverinfo: "skip",
       xgap: 1, ygap: 1, colorscale: [[0, css("even")], [1, colour(name)]] };
   });
