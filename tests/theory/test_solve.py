@@ -157,6 +157,14 @@ def test_a_rank_two_student_that_loses_its_positions_is_collapsed():
         assert abs(found.train_loss.value - uninformed.train_loss.value) < uninformed.train_loss.error
 
 
+def test_rounding_leaves_a_residual_but_an_answer():
+    """At α = 10¹² F is known to few digits; the minimum is that of the population loss, as at α = 10⁶."""
+    found, limit = (solve(paper(alpha, 0.3), "semantic", rtol=0.1) for alpha in (1e12, 1e6))
+    assert (found.outcome, limit.outcome) == ("imprecise", "converged")
+    assert "is left" in found.reason
+    assert found.test_error.value == pytest.approx(limit.test_error.value, abs=0.1 * limit.test_error.error)
+
+
 def test_an_unfinished_iteration_is_no_answer():
     found = solve(paper(1.5, 0.3), "semantic", rtol=None, most_evaluations=3)
     assert found.outcome == "stalled"

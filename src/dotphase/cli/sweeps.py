@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,8 @@ class _RunUnlessNamed(Commands):
             args = ["run", *args]
         return super().parse_args(ctx, args)
 
+
+SHOWN = 8  # problems that are listed one by one
 
 app: typer.Typer = typer.Typer(
     help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
@@ -65,6 +68,7 @@ def run(
         options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "patience": patience}
         folder("--out", out.parent)
         options["security"] = None if certificates is None else read_certificates(certificates)
+        _tell_what_is_there(out)
         with progress_bar(_literally(declared.name)) as progress:
             dataset = run_sweep(declared, out, **options, progress=progress, mix_versions=mix_versions)
         failed = _print_outcomes(dataset, list(declared.compute))
@@ -72,6 +76,15 @@ def run(
         if failed:
             typer.echo("some points failed; the same command tries them again", err=True)
             raise typer.Exit(1)
+
+
+def _tell_what_is_there(out: Path) -> None:
+    from dotphase.sweeps.engine.status import status as look
+
+    with suppress(ValueError, OSError):  # nothing, or nothing that can be read: the sweep itself says so
+        found = look(out)
+        if found["done"]:
+            typer.echo(f"{out}: {found['done']} of {found['total']} units are there and kept", err=True)
 
 
 def _literally(name: str) -> str:
@@ -119,11 +132,13 @@ def check(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        typer.echo("\n".join(found.problems) or "everything is as it was written")
+        typer.echo("\n".join(found.problems[:SHOWN]) or "everything is as it was written")
+        if len(found.problems) > SHOWN:
+            typer.echo(f"… and {len(found.problems) - SHOWN} more (--json lists them)")
         if found.problems:
-            typer.echo("repaired" if found.repaired else "--repair mends what can be mended")
-        if found.unfinished:
-            typer.echo(f"{found.unfinished} units are not there; the sweep's own command computes them")
+            typer.echo("repaired" if found.repaired else "--repair mends what can be mended, as does the next run")
+        missing = f"; {found.unfinished} are not there: the sweep's own command computes them" * bool(found.unfinished)
+        typer.echo(f"{found.intact} units are intact{missing}")
     if found.problems and not found.repaired:
         raise typer.Exit(1)
 

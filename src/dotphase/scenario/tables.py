@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Optional, TypeVar, Union
@@ -229,11 +229,20 @@ def validated(table: type[T], given: Any) -> T:
         raise ValueError(complaint(table, error)) from None
 
 
-def complaint(table: type[BaseModel], error: ValidationError, members: Collection[str] | None = None) -> str:
-    """What pydantic complains about, place by place, in one line; `members`: names of members of unions in `table`."""
+def complaint(
+    table: type[BaseModel],
+    error: ValidationError,
+    members: Collection[str] | None = None,
+    owner: Callable[[Sequence[Any]], type[BaseModel] | None] = lambda place: None,
+) -> str:
+    """What pydantic complains about, place by place, in one line; `members`: names of members of unions in `table`;
+    `owner`: the table at a place in it, where that is another one."""
     places: dict[str, list[str]] = {}
     for entry in error.errors():
-        place, message = _place(entry, _TABLES if members is None else members), _message(table, entry)
+        place, message = (
+            _place(entry, _TABLES if members is None else members),
+            _message(owner(entry["loc"]) or table, entry),
+        )
         if message not in places.setdefault(place, []):
             places[place].append(message)
     each = ((place, " or ".join(messages)) for place, messages in places.items())

@@ -135,9 +135,9 @@ def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> 
     """The same by short steps along the flow, the inner minima found anew at each: many evaluations, but it does not
     lose its way where the minima of many samples jump.
 
-    Where they are so many that these nodes do not resolve them, F is too rough for Newton's method. A point will then
-    do where the step that is left changes test error and training loss by a tenth of their errors at most, and the
-    reason says so.
+    Where they are so many that these nodes do not resolve them, or rounding counts, F is too rough for Newton's method.
+    A point will then do where the step that is left changes test error and training loss by a tenth of their errors at
+    most, and the reason says so.
     """
     point, before, delta, spent, near = evaluator(x), None, SLOW, 1, SEARCH_BELOW
     while spent < most and delta > SHORTEST * SLOW and not (before is None and not finite(point)):
@@ -147,7 +147,7 @@ def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> 
             if end.converged:
                 return end._replace(evaluations=spent)
             if isinstance(evaluator.minimum, Lowest) and _within_errors(evaluator, point):
-                reason = f"residual {point.residual:.1e}, a tenth of the errors at most: more nodes would resolve it"
+                reason = f"a residual of {point.residual:.1e} is left, a tenth of the errors at most"
                 return Trail(point, True, reason, spent)
         before, delta = (point, min(1.5 * delta, SLOW)) if finite(point) else (before, delta / 4)
         assert before is not None

@@ -262,7 +262,7 @@ def refined_root(
         else:
             return *located, f"Newton's steps do not settle on {rule.count} nodes"
         if error <= precision or 2 * rule.count > budget:
-            return *located, "" if error <= precision else f"{budget} nodes were allowed"
+            return *located, "" if error <= precision else f"{budget} nodes did not do: raise the budget"
         # Errors fall about as the power 0.65 of the count.
         factor = 2 ** int(np.clip(np.ceil(np.log2(error / precision) / 0.65), 1, 3))
         rule = replace(rule, count=min(rule.count * factor, budget))

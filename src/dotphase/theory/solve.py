@@ -56,9 +56,9 @@ def solve(
     - `scenario`: what is learned.
     - `start`: `"semantic"`, `"positional"`, `"uninformed"`, or overlaps (or a solution) to begin at. What is zero or
       equal in the start by a symmetry of the scenario is so, exactly, in the solution.
-    - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which describes the global minimum
-      of the training loss; or `"reached"`, every sample in the one that training reaches (`inner/minima.py`). Unless
-      given, that of a solution to begin at, else the lowest.
+    - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which describes the lowest minimum
+      of the training loss among weights of the start's kind; or `"reached"`, every sample in the one that training
+      reaches. Unless given, that of a solution to begin at, else the lowest.
     - `d`: a finite dimension. The student's output has S[z] p/√d in it, which vanishes as d → ∞; at finite d every
       sample's loss has ½ Tr[S p pᵀ Sᵀ]/d more. That much of the corrections is included, others of order 1/d are not.
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their images, unless given.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -22,15 +22,17 @@ class Report:
 
     - `problems`: in words, each with the file it is about.
     - `repaired`: whether all of them were mended.
+    - `intact`: units whose lines are as they were written.
     - `unfinished`: units that are not there, never computed or damaged: the sweep's own command computes them.
     """
 
     problems: list[str] = field(default_factory=list)
     repaired: bool = False
+    intact: int = 0
     unfinished: int = 0
 
     def to_dict(self) -> dict[str, object]:
-        return {"problems": self.problems, "repaired": self.repaired, "unfinished": self.unfinished}
+        return asdict(self)
 
 
 def check_sweep(path: str | Path, repair: bool = False) -> Report:
@@ -45,7 +47,8 @@ def check_sweep(path: str | Path, repair: bool = False) -> Report:
     store = Store(path)
     contents = store.read()
     report = Report(_problems(store, contents.damaged))
-    report.unfinished = sum(int(np.sum(states != FINISHED)) for states in contents.states.values())
+    finished = np.concatenate([states == FINISHED for states in contents.states.values()])
+    report.intact, report.unfinished = int(finished.sum()), int((~finished).sum())
     if repair and report.problems:
         with locked(path):
             refuse_links(path)

@@ -203,7 +203,9 @@ def study_from(tables: dict[str, Any], *, trust_code: bool = False) -> Study:
     try:
         return Study.model_validate(tables, context={"trust_code": trust_code})
     except ValidationError as error:
-        raise ValueError(complaint(Study, error, ("Linspace", "Logspace"))) from None
+        inside = lambda place: len(place) > 2 and place[0] == "compute"
+        kind = lambda place: kind_named(tables["compute"][place[1]]["kind"], trust_code) if inside(place) else None
+        raise ValueError(complaint(Study, error, ("Linspace", "Logspace"), kind)) from None
 
 
 def _put(tables: dict[str, Any], override: str) -> None:

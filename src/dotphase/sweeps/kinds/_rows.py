@@ -22,12 +22,12 @@ def with_errors(**estimates: Estimate) -> dict[str, float]:
 
 
 def solution_row(solution: Solution) -> dict[str, Any]:
-    """Everything a study may ask of a solution; q, V, m, theta are the largest modulus over tokens and components."""
+    """Everything a study may ask of a solution; q, m and theta as `Solution` has them, V the largest of its entries."""
     row = {name: getattr(solution, name) for name in PLAIN}
-    for name, part in solution.overlaps._asdict().items():
-        largest, errors = np.abs(part).argmax(), getattr(solution.overlap_errors, name)
-        row |= {name: float(np.abs(part).flat[largest]), f"{name}_error": float(errors.flat[largest])}
-    return row | with_errors(test_error=solution.test_error, train_loss=solution.train_loss)
+    V, errors = np.abs(solution.overlaps.V), solution.overlap_errors.V
+    overlaps = {"q": solution.q, "V": Estimate(V.max(), errors.flat[V.argmax()]), "m": solution.m}
+    losses = {"test_error": solution.test_error, "train_loss": solution.train_loss}
+    return row | with_errors(**overlaps, theta=solution.theta, **losses)
 
 
 BREAKING = ("replicon", "jump_density", "squared_jump", "breaking")

@@ -25,7 +25,7 @@ WORDS = ("outcome", "reason", "mechanism")
 
 
 class Theory(Kind):
-    """Fixed points of the theory, per branch; q, V, m, theta are the largest modulus over tokens and components.
+    """Fixed points of the theory, per branch; q, m, theta are averages over tokens, as in `Solution` and in training.
 
     - `branches`: the starts.
     - `nodes`: of the Gaussian average; `rtol`: refine them until test error and training loss are this precise, up to
