@@ -37,6 +37,7 @@ WIDTH = 0.25  # of the kernel that estimates p(0), in units of x; as wide as Δ/
 SAME = 1e-3  # a rival closer than this, in units of the fields, is the minimum itself
 SURE = 2.0  # errors by which a number must differ from one
 COMPARABLE = 0.5  # Δ/q from which the symmetry is called broken, not weakly so
+RUNAWAY = 1e6  # of q, beyond which no Δ reproduces itself
 MOST_ITERATIONS = 400
 
 
@@ -164,6 +165,8 @@ def settled_spread(variance: Variance, q: np.ndarray) -> np.ndarray | None:
         last, spread = spread, variance.next(spread)
         if np.abs(spread - last).max() < 1e-10 * np.abs(spread).max():
             return spread
+        if np.abs(spread).max() > RUNAWAY * np.abs(q).max():
+            return None
     return None
 
 
