@@ -22,16 +22,16 @@ def phase_diagram_study(
 ) -> Study:
     """Every point of a grid of sample ratios α and mixings ω.
 
-    Along every row (one ω) branches are followed from α to α. **Computations**: `theory`, both branches with their
-    stability, who wins and by how much; `linear`, the baseline; with `lines`, at every third ω, α_c and α_l by
-    root-finding in the interval of the grid in which they must lie.
+    Along every row (one ω) branches are followed from α to α. **Computations**: `theory`, both branches, who wins, by
+    how much, and how far its replica symmetry holds; `linear`, the baseline; with `lines`, at every third ω, α_c and
+    α_l by root-finding in the interval of the grid in which they must lie.
 
     **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or tables as in a study;
     `minimum`, which inner minimum every sample sits in, as in `dotphase.solve`.
     """
     same: dict[str, Any] = {"nodes": nodes, "minimum": minimum}
     compute: dict[str, Any] = {
-        "theory": same | {"kind": "theory", "seed": seed, "follow": "alpha", "stability": True},
+        "theory": same | {"kind": "theory", "seed": seed, "follow": "alpha", "stability": "winner"},
         "linear": {"kind": "baseline"},
     }
     if lines:

@@ -31,7 +31,8 @@ class Theory(Kind):
     - `nodes`: of the Gaussian average; `rtol`: refine them until test error and training loss are this precise, up to
       `budget` nodes; `seed`: which scrambles.
     - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
-    - `stability`: also how far replica symmetry holds, as in `kind = "stability"`.
+    - `stability`: also how far replica symmetry holds, as in `kind = "stability"`; "winner": on the branch of lower
+      training loss only, or on both where that is undecided.
     - `minimum`: which inner minimum every sample sits in, "lowest" or "reached", as in `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
@@ -49,7 +50,7 @@ class Theory(Kind):
     budget: int = Field(2**17, ge=64)
     seed: int = Field(0, ge=0)
     follow: str | None = None
-    stability: bool = False
+    stability: bool | Literal["winner"] = False
     minimum: Literal["lowest", "reached"] = "lowest"
     batch: int = Field(8, ge=1)
 
@@ -91,17 +92,33 @@ class Theory(Kind):
 
     def compute(self, points: Sequence[Point]) -> dict[str, Any]:
         from ...gaussian import Sobol
-        from ...theory.rows import compared
 
         rule = Sobol(self.nodes, seed=self.seed)
         row = self._solved([point.scenario for point in points], rule, points)
-        arrays = columns([columns([self._entries(found) for found in several]) for several in row])
+        against = [self._against(several, rule) for several in row]
+        judged = [self._judged(margin, winner) for margin, _, winner in against]
+        entries = lambda several, those: [
+            self._entries(found, branch in those) for branch, found in zip(self.branches, several, strict=True)
+        ]
+        arrays = columns([columns(entries(*place)) for place in zip(row, judged, strict=True)])
         if self._compares:
-            pair = [self.branches.index("semantic"), self.branches.index("positional")]
-            against = [compared(several[pair[0]], several[pair[1]], rule) for several in row]
             margins = zip(*against, strict=True)
             arrays |= dict(zip(("margin", "margin_error", "winner"), map(list, margins), strict=True))
         return arrays
+
+    def _against(self, several: list[Found], rule: Any) -> tuple[float, float, str]:
+        from ...theory.rows import compared
+
+        if not self._compares:
+            return np.nan, np.inf, "unknown"
+        semantic, positional = (several[self.branches.index(name)] for name in ("semantic", "positional"))
+        return compared(semantic, positional, rule)
+
+    def _judged(self, margin: float, winner: str) -> Sequence[str]:
+        """The branches whose replica symmetry is looked at."""
+        if self.stability != "winner" or winner in ("undecided", "unknown"):
+            return self.branches if self.stability else ()
+        return ("semantic" if margin < 0 else "positional",)
 
     def _solved(self, places: list[Scenario], rule: Any, points: Sequence[Point]) -> list[list[Found]]:
         from ...theory.rows import solve_afresh, solve_row
@@ -114,8 +131,8 @@ class Theory(Kind):
         row = solve_row([places[k] for k in order], self.branches, rule, self.minimum)
         return [row[k] for k in np.argsort(order)]
 
-    def _entries(self, found: Found) -> dict[str, Any]:
+    def _entries(self, found: Found, judged: bool) -> dict[str, Any]:
         from ...theory.rows import breaking_at
 
         row = solution_row(found.solution)
-        return row | breaking_row(breaking_at(found)) if self.stability else row
+        return row | breaking_row(breaking_at(found) if judged else None) if self.stability else row
