@@ -43,7 +43,7 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
         axis.set(xlim=_edges(x), ylim=_edges(y))
         handles, labels = axis.get_legend_handles_labels()
         if handles:
-            figure.legend(handles, labels, loc="outside lower center", ncols=3)
+            figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small", columnspacing=1.2)
         figure.suptitle("Which mechanism wins: blue semantic, orange positional")
         figure.savefig(path)
         pyplot.close(figure)
@@ -94,7 +94,7 @@ def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
         if where.any():
             axis.scatter(x[where], y[where], s=26, linewidths=1.1, label=label, **look)
     ratio = _of_winner(dataset, dataset["theory_breaking"]).transpose("alpha", "omega").values
-    weak = np.nan_to_num(ratio) > 0
+    weak = (np.nan_to_num(ratio) > 0) & ~_where(broken(dataset))
     if weak.any():
         largest = ratio[weak].max()
         label = rf"weakly broken ($\Delta/q$ up to {largest:.2g})"
