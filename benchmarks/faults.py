@@ -285,8 +285,8 @@ def killed_worker(tries: int, folder: Path) -> Row:
         wait_for(path, process, dice.randrange(1, 20))
         victims = children(process.pid)
         os.kill(dice.choice(victims), signal.SIGKILL)
-        ended = process.wait()
-        row.count(ended == 0, read(path), resume(path, TAKES), truth, again(path))
+        process.communicate()
+        row.count(process.returncode == 0, read(path), resume(path, TAKES), truth, again(path))
     return row
 
 
@@ -300,9 +300,9 @@ def killed_on_cluster(tries: int, folder: Path, victim: str) -> Row:
             process = driver(path, "--scheduler", address)
             wait_for(path, process, dice.randrange(1, 20))
             kill(parts[0 if victim == "scheduler" else 1])
-            ended = process.wait()
-        told = process.stderr.read() if process.stderr else ""
-        noticed = ended == 0 if victim == "worker" else ended == 2 and "is gone; what is finished is kept" in told
+            _, told = process.communicate()
+        ended, said = process.returncode, "is gone; what is finished is kept" in told
+        noticed = ended == 0 if victim == "worker" else ended == 2 and said
         row.count(noticed, read(path), resume(path, TAKES), truth, again(path))
     return row
 
