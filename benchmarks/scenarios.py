@@ -23,16 +23,14 @@ SIZES = (200, 400)
 def run(count: int = 200, first: int = 0) -> list[dict]:
     """Solve `count` scenarios; one row each, then a summary."""
     rows = [_row(seed, STARTS[seed % 2]) for seed in range(first, first + count)]
-    outcomes = Counter(row["outcome"] for row in rows)
-    seconds = [row["seconds"] for row in rows]
-    print(f"outcomes {dict(outcomes)}; seconds median {np.median(seconds):.1f}, worst {max(seconds):.1f}")
-    print(f"peak memory {rows[-1]['peak MB']} MB")
+    print(*(": ".join(line) for line in summary(rows)), sep="\n")
     if count >= 200:
         keep_table("theory", "scenarios", ("", "measured"), summary(rows), command="python -m benchmarks.scenarios")
     return rows
 
 
 def summary(rows: list[dict]) -> list[list[str]]:
+    """How they ended, how long they took and what they needed, as lines of a table."""
     outcomes, seconds = Counter(row["outcome"] for row in rows), [row["seconds"] for row in rows]
     found = [[f"ended {outcome}", str(number)] for outcome, number in sorted(outcomes.items())]
     return [

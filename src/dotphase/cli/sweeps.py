@@ -84,7 +84,7 @@ def _tell_what_is_there(out: Path) -> None:
     with suppress(ValueError, OSError):  # nothing, or nothing that can be read: the sweep itself says so
         found = look(out)
         if found["done"]:
-            typer.echo(f"{out}: {found['done']} of {found['total']} units are there and kept", err=True)
+            typer.echo(f"{out}: {found['done']} of {found['total']} units are there already", err=True)
 
 
 def _literally(name: str) -> str:

@@ -14,7 +14,7 @@ from ..overlaps import Overlaps, from_coordinates
 from ..overlaps.joint import single
 from ..scenario.scenario import Scenario, Structure
 from .approach import overlaps_at
-from .deviations import Deviations, deviations
+from .deviations import Deviations, deviations, observable_errors
 from .evaluator import Evaluator, Point
 from .fixed_points import Trail
 from .solution import Joint, Scatter, Solution
@@ -26,8 +26,7 @@ SIGNAL = {"semantic": "theta", "positional": "m"}  # the overlap a start is name
 
 def relative_error(evaluator: Evaluator, point: Point) -> float:
     """The larger of the relative standard errors of test error and training loss."""
-    apart = deviations(evaluator, point)
-    errors = evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
+    errors = observable_errors(evaluator, point)
     relative = float((errors / np.maximum(np.abs(point.observables), 1e-300)).max())
     return relative if np.isfinite(relative) else np.inf
 

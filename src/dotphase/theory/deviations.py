@@ -33,6 +33,12 @@ def deviations(evaluator: Evaluator, point: Point) -> Deviations:
     return Deviations(dx, moved[:, 0], train_loss)
 
 
+def observable_errors(evaluator: Evaluator, point: Point) -> np.ndarray:
+    """Standard errors of test error and training loss, (2,)."""
+    apart = deviations(evaluator, point)
+    return evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
+
+
 def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
     """The solution of matrix @ y = right that has no component along the gauge directions, nor is asked for one."""
     if not len(gauge):

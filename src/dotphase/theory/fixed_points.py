@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..inner import Lowest, Reached
-from .deviations import deviations, solve_off_gauge
+from .deviations import observable_errors, solve_off_gauge
 from .evaluator import Evaluator, NodeMinima, Point, finite
-from .reached import settle
+from .reached import SMALL, settle
 
 LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
 FAR = 0.1  # residual above which steps keep to the flow, whose unstable directions would turn Newton's around
@@ -30,7 +30,7 @@ MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the 
 SEARCH_BELOW = 0.02  # residual from which it pays to find the inner minima anew
 SLOW, SLOW_MOVE = 0.5, 0.3  # δ, and the longest move, of short steps
 TURNS = 15  # at Newton's, between short steps, that would use up all evaluations
-ROUGH, SMALL = 5e-3, 0.1  # residual, and share of the errors, that rough nodes may leave
+ROUGH = 5e-3  # residual that rough nodes may leave
 FRESH = 0.05  # move of any coordinate up to which lowest minima, and their rivals, are followed safely
 
 
@@ -161,9 +161,10 @@ def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> 
 
 
 def _within_errors(evaluator: Evaluator, point: Point) -> bool:
-    dx, apart = -solve_off_gauge(point.slope, point.change, point.gauge), deviations(evaluator, point)
-    errors = evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
-    return point.residual <= ROUGH and bool((np.abs(dx @ point.observable_slope) <= SMALL * errors).all())
+    if point.residual > ROUGH:
+        return False
+    dx = -solve_off_gauge(point.slope, point.change, point.gauge)
+    return bool((np.abs(dx @ point.observable_slope) <= SMALL * observable_errors(evaluator, point)).all())
 
 
 def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:

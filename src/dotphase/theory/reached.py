@@ -20,7 +20,7 @@ from .deviations import deviations, solve_off_gauge
 from .evaluator import Evaluator, Point, finite
 
 MOST_STEPS = 15
-SMALL = 0.1  # of the standard error, in any coordinate
+SMALL = 0.1  # of the standard error: what is left may be so much
 LONGEST = 0.5  # move of any coordinate in one step
 PROBE = 3.0  # standard errors, over which changes of basin are counted
 
