@@ -1,7 +1,7 @@
 """How far replica symmetry holds: the tables of docs/transitions.md.
 
-python -m benchmarks.breaking table       regular part, jumps and Δ/q at five points, on three sets of nodes
-python -m benchmarks.breaking equation    Δ/q from the one-step equation itself, at small y
+python -m benchmarks.breaking table       regular part, jumps and Δ/q at five points, on three sets
+of nodes python -m benchmarks.breaking equation    Δ/q from the one-step equation itself, at small y
 python -m benchmarks.breaking scan        f, Σ, e, q_1, q_0 over y
 """
 
@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import sys
 
-POINTS = (("positional", 2.0), ("positional", 1.25), ("semantic", 2.0), ("semantic", 1.0), ("semantic", 0.8))
+POINTS = (
+    ("positional", 2.0),
+    ("positional", 1.25),
+    ("semantic", 2.0),
+    ("semantic", 1.0),
+    ("semantic", 0.8),
+)
 NODES, OUTER, INNER, SEEDS = 2**17, 2**15, 64, 3
-SCANS = {("positional", 2.0): (0, 100, 300, 600, 1000, 2000, 4000), ("semantic", 1.0): (0, 300, 1000, 3000, 10000)}
+SCANS = {
+    ("positional", 2.0): (0, 100, 300, 600, 1000, 2000, 4000),
+    ("semantic", 1.0): (0, 300, 1000, 3000, 10000),
+}
 
 
 def symmetric(branch: str, alpha: float, seed: int = 0):
     """The replica-symmetric solution."""
     import dotphase as dp
 
-    return dp.solve(dp.paper(alpha=alpha, omega=0.3), branch, rule=dp.Sobol(NODES, seed=seed), rtol=None)
+    return dp.solve(
+        dp.paper(alpha=alpha, omega=0.3), branch, rule=dp.Sobol(NODES, seed=seed), rtol=None
+    )
 
 
 def table() -> None:
@@ -44,10 +55,14 @@ def scan() -> None:
 
     for (branch, alpha), ys in SCANS.items():
         found = symmetric(branch, alpha)
-        over = dp.one_step_scan(found.scenario, found, ys, rule=dp.Sobol(OUTER), inner=INNER, progress=True)
+        over = dp.one_step_scan(
+            found.scenario, found, ys, rule=dp.Sobol(OUTER), inner=INNER, progress=True
+        )
         print(over.headline)
         for point, rise in zip(over.points, over.rises, strict=True):
-            print(f"  {point.headline}  f − f(0) = {rise}, q_1 {point.q_1}, q_0 {point.q_0}; {point.seconds:.0f} s")
+            print(
+                f"  {point.headline}  f − f(0) = {rise}, q_1 {point.q_1}, q_0 {point.q_0}; {point.seconds:.0f} s"
+            )
 
 
 if __name__ == "__main__":

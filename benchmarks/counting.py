@@ -1,9 +1,10 @@
-"""The counting task's training: whole compiled epochs of all seeds against a plain loop over batches.
+"""The counting task's training: whole compiled epochs of all seeds against a plain loop over
+batches.
 
-The plain loop is what most training scripts do: one compiled step, called once per batch of host arrays, one
-seed after the other, and the same for validation. It is timed with our transformer (the gain is that of the
-compiled epoch) and with the textbook one, which multiplies every token by W_Q, W_K and W_V (the gain is that
-of both).
+The plain loop is what most training scripts do: one compiled step, called once per batch of host
+arrays, one seed after the other, and the same for validation. It is timed with our transformer (the
+gain is that of the compiled epoch) and with the textbook one, which multiplies every token by W_Q,
+W_K and W_V (the gain is that of both).
 """
 
 from functools import partial
@@ -32,14 +33,17 @@ VALIDATION_BATCH = 64
 
 
 def run() -> list[dict]:
-    """Time both ways in the published setting; one row per reference, in seconds per epoch and seed."""
+    """Time both ways in the published setting; one row per reference, in seconds per epoch and
+    seed."""
     task, recipe, mechanism = CountingTask(), Recipe(), "semantic"
     data = [make_data(task, seed) for seed in SEEDS]
     ours = _whole_epochs(task, recipe, mechanism, data)
     loops = {"our model": _plain_loop(task, recipe, partial(logits, mechanism=mechanism), data[0]),
              "textbook model": _plain_loop(task, recipe, textbook_logits, data[0])}  # fmt: skip
     # In turns, so that whatever else the machine does meets all of them.
-    times = [[ours() / len(SEEDS), *(loop() for loop in loops.values())] for _ in range(REPETITIONS)]
+    times = [
+        [ours() / len(SEEDS), *(loop() for loop in loops.values())] for _ in range(REPETITIONS)
+    ]
     own, *references = (median(column) for column in zip(*times, strict=True))
     return [
         {
@@ -75,7 +79,8 @@ def _whole_epochs(task, recipe, mechanism, data):
 
 
 def _plain_loop(task, recipe, forward, data):
-    """A function that trains one seed for an epoch, validates it in batches too, and returns its seconds."""
+    """A function that trains one seed for an epoch, validates it in batches too, and returns its
+    seconds."""
     optimiser = recipe.build()
     initial = initial_weights(jax.random.key(0), task)
 
@@ -99,7 +104,9 @@ def _plain_loop(task, recipe, forward, data):
         for start in range(0, len(order) - recipe.batch + 1, recipe.batch):
             tokens = data.train[order[start : start + recipe.batch]]
             weights, memory = step(weights, memory, tokens, count_letters(tokens))
-        batches = np.split(data.validation, range(VALIDATION_BATCH, len(data.validation), VALIDATION_BATCH))
+        batches = np.split(
+            data.validation, range(VALIDATION_BATCH, len(data.validation), VALIDATION_BATCH)
+        )
         np.mean([right(weights, tokens, count_letters(tokens)) for tokens in batches])
 
     return _timed(epoch)
@@ -118,4 +125,6 @@ def _timed(function):
 
 if __name__ == "__main__":
     for row in run():
-        print(f"{row['what']}: {row['ours']:.2f} s against {row['reference']:.2f} s, {row['ratio']:.1f} times")
+        print(
+            f"{row['what']}: {row['ours']:.2f} s against {row['reference']:.2f} s, {row['ratio']:.1f} times"
+        )

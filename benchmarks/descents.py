@@ -1,4 +1,5 @@
-"""Our L-BFGS against scipy's and optax's on the same objectives, in one run: `python -m benchmarks.descents`."""
+"""Our L-BFGS against scipy's and optax's on the same objectives, in one run: `python -m
+benchmarks.descents`."""
 
 from __future__ import annotations
 
@@ -8,10 +9,13 @@ from contextlib import suppress
 import jax
 import numpy as np
 import optax
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.optimisers import LBFGS
+from dotphase.finite.training.training.starts import start_weights
 from scipy.optimize import minimize
 
-from dotphase.finite import LBFGS, Objective, sample, start_weights
-from dotphase.scenario import paper
+from dotphase.finite.data.sampling import sample
+from dotphase.scenario.presets import paper
 
 TOLERANCE, MEMORY, MOST = 1e-8, 20, 400
 
@@ -35,14 +39,25 @@ def of_scipy(objective: Objective, weights: np.ndarray) -> tuple[int, float]:
             raise Reached
         return value, gradient.ravel()
 
-    options = {"maxcor": MEMORY, "ftol": 0, "gtol": 0, "maxiter": 5000, "maxfun": 20_000, "maxls": 50}
+    options = {
+        "maxcor": MEMORY,
+        "ftol": 0,
+        "gtol": 0,
+        "maxiter": 5000,
+        "maxfun": 20_000,
+        "maxls": 50,
+    }
     with suppress(Reached):
         minimize(evaluated, weights.ravel(), jac=True, method="L-BFGS-B", options=options)
     return len(norms), min(norms)
 
 
 def of_optax(objective: Objective, weights: np.ndarray) -> tuple[int, float]:
-    passes, data, ridge = objective._passes, objective._data, objective.ridge  # its line search is compiled around them
+    passes, data, ridge = (
+        objective._passes,
+        objective._data,
+        objective.ridge,
+    )  # its line search is compiled around them
 
     def forward(q):
         value, slope = passes.value_and_gradient(data, q)
@@ -65,14 +80,18 @@ def of_optax(objective: Objective, weights: np.ndarray) -> tuple[int, float]:
             search = state[-1]
             evaluations += int(search.info.num_linesearch_steps)
             gradient = np.asarray(search.grad)
-            least = min(least, objective.relative_gradient(np.asarray(q), float(search.value), gradient))
+            least = min(
+                least, objective.relative_gradient(np.asarray(q), float(search.value), gradient)
+            )
             if least <= TOLERANCE:
                 break
         return evaluations, least
 
 
 def main() -> None:
-    print("evaluations of F and its gradient, relative gradient norm reached (asked for 1e-8), processor seconds")
+    print(
+        "evaluations of F and its gradient, relative gradient norm reached (asked for 1e-8), processor seconds"
+    )
     for start in ("semantic", "positional", "random"):
         for alpha in (1.0, 2.0):
             objective = Objective(sample(paper(alpha=alpha), 300, 0))
@@ -81,7 +100,9 @@ def main() -> None:
             for name, method in (("ours", ours), ("scipy", of_scipy), ("optax", of_optax)):
                 began = time.process_time()
                 evaluations, norm = method(objective, weights)
-                cells.append(f"{name} {evaluations:>4} {norm:.1e} {time.process_time() - began:6.2f} s")
+                cells.append(
+                    f"{name} {evaluations:>4} {norm:.1e} {time.process_time() - began:6.2f} s"
+                )
             print(f"{start:<10} α = {alpha:g}   " + "   ".join(cells), flush=True)
 
 

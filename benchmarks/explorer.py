@@ -2,12 +2,16 @@
 
 - `start`: seconds from the command to the first page, and to the first solved point.
 - `weight`: bytes of the page, and when it can be used.
-- `drags`: a hundred drags in a real browser; milliseconds from a move to the first new point of a branch on the screen.
-- `load`: fifty clients that drag for a minute: latencies, refusals, and the memory of all processes.
+- `drags`: a hundred drags in a real browser; milliseconds from a move to the first new point of a
+  branch on the screen.
+- `load`: fifty clients that drag for a minute: latencies, refusals, and the memory of all
+  processes.
 - `fuzz`: ten thousand requests, from reasonable to mad: how they were answered.
-- `axe`: findings of axe-core (`npm install axe-core` in the folder that AXE names) in all states of the page.
+- `axe`: findings of axe-core (`npm install axe-core` in the folder that AXE names) in all states of
+  the page.
 
-Each starts a server of its own. Numbers go to the standard output as JSON, and into the table of docs/results.
+Each starts a server of its own. Numbers go to the standard output as JSON, and into the table of
+docs/results.
 """
 
 from __future__ import annotations
@@ -83,7 +87,10 @@ def start() -> dict:
         page = time.perf_counter() - began
         with httpx.stream("POST", f"{address}/api/branches", json={}, timeout=120) as answer:
             next(line for line in answer.iter_lines() if '"point"' in line)
-        return {"first_page_seconds": round(page, 2), "first_point_seconds": round(time.perf_counter() - began, 2)}
+        return {
+            "first_page_seconds": round(page, 2),
+            "first_point_seconds": round(time.perf_counter() - began, 2),
+        }
 
 
 @contextmanager
@@ -116,10 +123,16 @@ def weight() -> dict:
             with browser_page(address) as page:
                 ready.append(float(page.evaluate("document.documentElement.dataset.ready")))
                 controls.append(float(page.evaluate("document.documentElement.dataset.controls")))
-                sizes = page.evaluate("performance.getEntriesByType('resource').map(r => [r.name, r.transferSize])")
+                sizes = page.evaluate(
+                    "performance.getEntriesByType('resource').map(r => [r.name, r.transferSize])"
+                )
         files = {name.removeprefix(address): size for name, size in sizes}
         largest, total = max(files, key=files.get), sum(files.values())
-        told = {"page_ready_ms": _told(ready), "controls_ready_ms": _told(controls), "total_bytes": total}
+        told = {
+            "page_ready_ms": _told(ready),
+            "controls_ready_ms": _told(controls),
+            "total_bytes": total,
+        }
         return {**told, "largest": largest, "largest_share": files[largest] / total}
 
 
@@ -130,7 +143,10 @@ def drags(count: int = 100) -> dict:
         until_warm(address)
         with browser_page(address) as page:
             page.wait_for_timeout(5000)
-            spent = {"server": _seconds(process.pid), "page": _seconds(os.getpid()) - _seconds(process.pid)}
+            spent = {
+                "server": _seconds(process.pid),
+                "page": _seconds(os.getpid()) - _seconds(process.pid),
+            }
             frame = page.evaluate(FRAME)
             waits = []
             ring = page.locator("#handle").bounding_box()
@@ -139,21 +155,29 @@ def drags(count: int = 100) -> dict:
             for _ in range(count):
                 left, top, width, height = frame
                 page.evaluate(DRAWN)
-                page.mouse.move(left + width * rng.uniform(0.05, 0.95), top + height * rng.uniform(0.05, 0.95))
+                page.mouse.move(
+                    left + width * rng.uniform(0.05, 0.95), top + height * rng.uniform(0.05, 0.95)
+                )
                 waits.append(float(page.evaluate("window.drawn")))
                 page.wait_for_timeout(150)
             page.mouse.up()
             spent["page"] = _seconds(os.getpid()) - _seconds(process.pid) - spent["page"]
             spent["server"] = _seconds(process.pid) - spent["server"]
             each = {name: round(1e3 * seconds / count) for name, seconds in spent.items()}
-            return {"drags": count, "first_point_on_screen_ms": _told(waits), "processor_ms_per_drag": each}
+            return {
+                "drags": count,
+                "first_point_on_screen_ms": _told(waits),
+                "processor_ms_per_drag": each,
+            }
 
 
 def load(clients: int = 50, seconds: float = 60.0) -> dict:
     with server() as (address, process):
         until_warm(address)
         memory = [_memory(process.pid)]
-        waits, statuses = asyncio.run(_drag_together(address, clients, seconds, process.pid, memory))
+        waits, statuses = asyncio.run(
+            _drag_together(address, clients, seconds, process.pid, memory)
+        )
         medians = [statistics.median(own) for own in waits if own]
         return {
             "clients": clients,
@@ -173,9 +197,14 @@ async def _drag_together(address, clients, seconds, pid, memory):
 
     async def one(k: int) -> list[float]:
         rng, own = random.Random(k), []
-        async with httpx.AsyncClient(base_url=address, timeout=60, headers={"client": f"client-{k}"}) as client:
+        async with httpx.AsyncClient(
+            base_url=address, timeout=60, headers={"client": f"client-{k}"}
+        ) as client:
             while time.monotonic() < end:
-                task = {"alpha": round(rng.uniform(0.1, 3), 2), "omega": round(rng.uniform(0, 0.5) * 200) / 200}
+                task = {
+                    "alpha": round(rng.uniform(0.1, 3), 2),
+                    "omega": round(rng.uniform(0, 0.5) * 200) / 200,
+                }
                 began = time.monotonic()
                 status = await _first_point(client, task)
                 statuses[status] = statuses.get(status, 0) + 1
@@ -221,7 +250,9 @@ async def _fuzz(address: str, count: int) -> dict[str, int]:
 
     rng, answered = random.Random(1), {}
     waiting = asyncio.Semaphore(16)
-    async with httpx.AsyncClient(base_url=address, timeout=20, limits=httpx.Limits(max_connections=16)) as client:
+    async with httpx.AsyncClient(
+        base_url=address, timeout=20, limits=httpx.Limits(max_connections=16)
+    ) as client:
 
         async def one(request) -> None:
             async with waiting:
@@ -241,14 +272,30 @@ async def _fuzz(address: str, count: int) -> dict[str, int]:
 
 
 def _request(rng: random.Random) -> dict:
-    paths = ["branches", "diagram", "train", "sentence", "count", "export", "about", "nothing", "../../etc/passwd"]
-    request = {"method": rng.choice(["POST"] * 8 + ["GET", "PUT", "DELETE"]), "url": f"/api/{rng.choice(paths)}"}
-    headers = {"client": rng.choice(["a", "b", f"c{rng.randrange(100)}", "x" * rng.randrange(80), "%00"])}
+    paths = [
+        "branches",
+        "diagram",
+        "train",
+        "sentence",
+        "count",
+        "export",
+        "about",
+        "nothing",
+        "../../etc/passwd",
+    ]
+    request = {
+        "method": rng.choice(["POST"] * 8 + ["GET", "PUT", "DELETE"]),
+        "url": f"/api/{rng.choice(paths)}",
+    }
+    headers = {
+        "client": rng.choice(["a", "b", f"c{rng.randrange(100)}", "x" * rng.randrange(80), "%00"])
+    }
     if rng.random() < 0.7:
         request["json"] = _body(rng)
     else:
         request["content"] = bytes(
-            rng.randrange(256) for _ in range(rng.choice([0, 3, 40, 20_000 if rng.random() < 0.1 else 9]))
+            rng.randrange(256)
+            for _ in range(rng.choice([0, 3, 40, 20_000 if rng.random() < 0.1 else 9]))
         )
         headers["content-type"] = rng.choice(
             ["application/json", "application/json", "text/plain", "multipart/form-data"]
@@ -257,15 +304,56 @@ def _request(rng: random.Random) -> dict:
 
 
 def _body(rng: random.Random):
-    numbers = [0, -1, 0.3, 1.5, 2, 1e308, -1e-308, 2**63, "1", None, True, [], {}, "x" * 300, [[0.6, 0.4], [0.4, 0.6]]]
+    numbers = [
+        0,
+        -1,
+        0.3,
+        1.5,
+        2,
+        1e308,
+        -1e-308,
+        2**63,
+        "1",
+        None,
+        True,
+        [],
+        {},
+        "x" * 300,
+        [[0.6, 0.4], [0.4, 0.6]],
+    ]
     task = {
         name: rng.choice([rng.uniform(0.1, 1), rng.choice(numbers)])
-        for name in rng.sample(["alpha", "omega", "sigma", "lambda", "student", "positional", "zzz"], rng.randrange(5))
+        for name in rng.sample(
+            ["alpha", "omega", "sigma", "lambda", "student", "positional", "zzz"], rng.randrange(5)
+        )
     }
     if rng.random() < 0.4:
         task = {"alpha": round(rng.uniform(0.1, 3), 1)}
-    names = ["along", "minimum", "d", "start", "optimiser", "seed", "seeds", "landscape", "text", "__proto__"]
-    words = ["alpha", "semantic", "random", "gd", "lowest", "reached", "é字\u0000", 50, 60, 1, *numbers]
+    names = [
+        "along",
+        "minimum",
+        "d",
+        "start",
+        "optimiser",
+        "seed",
+        "seeds",
+        "landscape",
+        "text",
+        "__proto__",
+    ]
+    words = [
+        "alpha",
+        "semantic",
+        "random",
+        "gd",
+        "lowest",
+        "reached",
+        "é字\u0000",
+        50,
+        60,
+        1,
+        *numbers,
+    ]
     body = {name: rng.choice(words) for name in rng.sample(names, rng.randrange(3))}
     return rng.choice(
         [body | {"task": task}] * 6
@@ -276,7 +364,9 @@ def _body(rng: random.Random):
 
 def _memory(pid: int) -> int:
     """Resident megabytes of a process and its children."""
-    listed = subprocess.run(["ps", "-o", "rss=", "--pid", str(pid), "--ppid", str(pid)], capture_output=True, text=True)
+    listed = subprocess.run(
+        ["ps", "-o", "rss=", "--pid", str(pid), "--ppid", str(pid)], capture_output=True, text=True
+    )
     return sum(map(int, listed.stdout.split())) // 1024
 
 
@@ -309,7 +399,10 @@ def _told(values: list[float]) -> dict[str, float]:
 STATES = {
     "light": ("#theme=light&landscape=positional", {}),
     "dark": ("#theme=dark&view=counting", {}),
-    "phone": ("", {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}),
+    "phone": (
+        "",
+        {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+    ),
 }
 
 
@@ -343,10 +436,15 @@ def axe() -> dict:
 
 def rows(name: str, found: dict) -> list[list[str]]:
     """What was measured, the number, and what was asked for."""
-    spread = lambda told: f"{told['median']:.0f} ms (least {told['least']:.0f}, nine tenths below {told['p90']:.0f})"
+    spread = lambda told: (
+        f"{told['median']:.0f} ms (least {told['least']:.0f}, nine tenths below {told['p90']:.0f})"
+    )
     if name == "start":
         page, point = found["first_page_seconds"], found["first_point_seconds"]
-        return [["the command to the first page", f"{page} s", ""], ["to the first point", f"{point} s", "6 s"]]
+        return [
+            ["the command to the first page", f"{page} s", ""],
+            ["to the first point", f"{point} s", "6 s"],
+        ]
     if name == "weight":
         size = f"{found['total_bytes'] / 1e6:.1f} MB, {100 * found['largest_share']:.0f} % of it {found['largest']}"
         return [
@@ -358,7 +456,9 @@ def rows(name: str, found: dict) -> list[list[str]]:
         first = f"drag to the first point on the screen, {found['drags']} drags"
         return [[first, spread(found["first_point_on_screen_ms"]), "150 ms"]]
     if name == "load":
-        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(found["statuses"].items()))
+        statuses = ", ".join(
+            f"{count} × {status}" for status, count in sorted(found["statuses"].items())
+        )
         who = f"{found['clients']} clients dragging for {found['seconds']:.0f} s"
         memory = f"{found['memory_mb'][1]} → {found['memory_mb'][-1]} MB"
         latency = f"{found['median_of_clients_medians_ms']} ms"
@@ -369,24 +469,50 @@ def rows(name: str, found: dict) -> list[list[str]]:
         return [[f"{found['requests']} fuzzed requests", told, "no 500, no hang"]]
     serious = sum(found["findings"].get(impact, 0) for impact in ("serious", "critical"))
     others = sum(found["findings"].values()) - serious
-    return [["axe-core: serious or critical findings", f"{serious} (others {others}) in {found['states']} states", "0"]]
+    return [
+        [
+            "axe-core: serious or critical findings",
+            f"{serious} (others {others}) in {found['states']} states",
+            "0",
+        ]
+    ]
 
 
 def keep(new: list[list[str]]) -> None:
     """Put rows into the table, in place of what they said before."""
     kept = RESULTS / "explorer.json"
-    old = json.loads(kept.read_text(encoding="utf-8"))["tables"]["measured"]["rows"] if kept.exists() else []
+    old = (
+        json.loads(kept.read_text(encoding="utf-8"))["tables"]["measured"]["rows"]
+        if kept.exists()
+        else []
+    )
     table = {row[0]: row for row in [*old, *new]}
     command = "python -m benchmarks.explorer start weight drags load fuzz axe"
-    keep_table("explorer", "measured", ["", "measured", "asked"], list(table.values()), command=command)
+    keep_table(
+        "explorer", "measured", ["", "measured", "asked"], list(table.values()), command=command
+    )
 
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or ["start", "weight", "drags"]:
         name, _, count = name.partition("=")  # drags=30 for a busy machine
-        chosen = {"start": start, "weight": weight, "drags": drags, "load": load, "fuzz": fuzz, "axe": axe}[name]
+        chosen = {
+            "start": start,
+            "weight": weight,
+            "drags": drags,
+            "load": load,
+            "fuzz": fuzz,
+            "axe": axe,
+        }[name]
         result = chosen(int(count)) if count else chosen()
-        busy = Path("/proc/loadavg").read_text().split()[0] if os.path.exists("/proc/loadavg") else None
-        print(json.dumps({"benchmark": f"explorer {name}", **result, "load_average": busy}), flush=True)
+        busy = (
+            Path("/proc/loadavg").read_text().split()[0]
+            if os.path.exists("/proc/loadavg")
+            else None
+        )
+        print(
+            json.dumps({"benchmark": f"explorer {name}", **result, "load_average": busy}),
+            flush=True,
+        )
         if not count:
             keep(rows(name, result))

@@ -1,10 +1,12 @@
-"""What a store survives: faults are made at random, and the result after a resume is compared with an undisturbed one.
+"""What a store survives: faults are made at random, and the result after a resume is compared with
+an undisturbed one.
 
 python -m benchmarks.faults [TRIES] [NAME…]      TRIES scales all counts: 1 (minutes) unless given
 
-A fault is *detected* if a run, `check` or a refusal notices it, *repaired* if the same command then gives the
-undisturbed result bit by bit; a unit is *lost* if it was finished, untouched, and computed again or not there; a number
-is *wrong*, silently, if reading the store gives it although it is not the undisturbed one.
+A fault is *detected* if a run, `check` or a refusal notices it, *repaired* if the same command then
+gives the undisturbed result bit by bit; a unit is *lost* if it was finished, untouched, and
+computed again or not there; a number is *wrong*, silently, if reading the store gives it although
+it is not the undisturbed one.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from dotphase.sweeps import Kind, Variable, check_sweep, open_sweep, run_sweep
-from dotphase.sweeps.engine import code
-from dotphase.sweeps.engine.store import Store
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.store import code
+from dotphase.studies.store.check import check_study
+from dotphase.studies.store.store import Store
+from dotphase.studies.store.view import open_study
+from dotphase.studies.study.computation import Computation
+from dotphase.studies.study.layout import Variable
 
 from .stored import keep_table
 
@@ -38,8 +44,9 @@ ROOT = Path(__file__).parents[1]
 ALPHAS, OMEGAS = 10, 4
 
 
-class Waves(Kind):
-    """Numbers and words that cost nothing but the time they are told to take; `change` only makes it another study."""
+class Waves(Computation):
+    """Numbers and words that cost nothing but the time they are told to take; `change` only makes
+    it another study."""
 
     kind: str = "benchmarks.faults:Waves"
     takes: float = 0.0
@@ -49,7 +56,11 @@ class Waves(Kind):
         return {"seed": range(3)}
 
     def variables(self) -> dict[str, Variable]:
-        return {"sine": Variable(("seed",)), "count": Variable(("seed",), "i8"), "word": Variable((), "str")}
+        return {
+            "sine": Variable(("seed",)),
+            "count": Variable(("seed",), "i8"),
+            "word": Variable((), "str"),
+        }
 
     def compute_point(self, point: Any) -> dict[str, Any]:
         time.sleep(self.takes)
@@ -80,7 +91,8 @@ class Row:
     wrong: int = 0
 
     def count(self, detected: bool, before: Any, after: Any, truth: Any, lost: int = 0) -> None:
-        """`before`: what could be read after the fault, None if that was refused; `after`: the resumed result."""
+        """`before`: what could be read after the fault, None if that was refused; `after`: the
+        resumed result."""
         self.tries += 1
         self.detected += detected
         self.repaired += same(after, truth)
@@ -89,7 +101,10 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        return [self.name, *map(str, (self.tries, self.detected, self.repaired, self.lost, self.wrong))]
+        return [
+            self.name,
+            *map(str, (self.tries, self.detected, self.repaired, self.lost, self.wrong)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name:<44}" + "".join(f"{number:>10}" for number in self.cells[1:])
@@ -119,13 +134,13 @@ def consistent(found: Any, truth: Any) -> bool:
 
 def read(path: Path) -> Any:
     try:
-        return open_sweep(path)
+        return open_study(path)
     except ValueError:
         return None
 
 
 def resume(path: Path, takes: float = 0.0, **options: Any) -> Any:
-    return run_sweep(study(takes), path, trust_code=True, **options)
+    return run_study(study(takes), path, trust_code=True, **options)
 
 
 def computed(path: Path) -> Counter[int]:
@@ -145,11 +160,13 @@ def again(path: Path) -> int:
 # Damage to files
 
 
-def damaged(name: str, tries: int, damage: Callable[[Path, random.Random], None], folder: Path) -> Row:
+def damaged(
+    name: str, tries: int, damage: Callable[[Path, random.Random], None], folder: Path
+) -> Row:
     """Each time a copy of a finished store, with one thing wrong with one file."""
     row, dice = Row(name), random.Random(name)
     whole = folder / "whole.zarr"
-    truth = resume(whole) if not whole.exists() else open_sweep(whole)
+    truth = resume(whole) if not whole.exists() else open_study(whole)
     files = sorted(file.relative_to(whole) for file in whole.rglob("*") if file.is_file())
     for at in range(tries):
         path = folder / "copy.zarr"
@@ -159,13 +176,13 @@ def damaged(name: str, tries: int, damage: Callable[[Path, random.Random], None]
         noticed = is_noticed(path)
         before = read(path)
         row.count(noticed, before, resume(path), truth, again(path))
-        row.repaired -= bool(check_sweep(path, repair=True).problems and check_sweep(path).problems)
+        row.repaired -= bool(check_study(path, repair=True).problems and check_study(path).problems)
     return row
 
 
 def is_noticed(path: Path) -> bool:
     try:
-        return bool(check_sweep(path).problems)
+        return bool(check_study(path).problems)
     except ValueError:
         return True
 
@@ -194,7 +211,11 @@ def copy_neighbour(file: Path, dice: random.Random) -> None:
         file.write_bytes(b"".join(lines))
         return
     store = next(parent for parent in file.parents if parent.suffix == ".zarr")
-    others = [other for other in store.rglob("*") if other.is_file() and other.read_bytes() != file.read_bytes()]
+    others = [
+        other
+        for other in store.rglob("*")
+        if other.is_file() and other.read_bytes() != file.read_bytes()
+    ]
     file.write_bytes(dice.choice(sorted(others)).read_bytes())
 
 
@@ -202,7 +223,8 @@ def copy_neighbour(file: Path, dice: random.Random) -> None:
 
 
 def full_disk(tries: int, folder: Path) -> Row:
-    """The system refuses to let a file grow beyond a random size, in the middle of a line as a rule."""
+    """The system refuses to let a file grow beyond a random size, in the middle of a line as a
+    rule."""
     row, dice = Row("disk full"), random.Random(1)
     truth = resume(folder / "undisturbed.zarr")
     size = (folder / "undisturbed.zarr" / ".sweep" / "log").stat().st_size
@@ -236,7 +258,7 @@ def changed(tries: int, folder: Path) -> Row:
         refused = False
         try:
             if at % 3 == 2:
-                run_sweep(study(change=1 + at), path, trust_code=True)
+                run_study(study(change=1 + at), path, trust_code=True)
             else:
                 with changed_part(dice.choice(sorted(code._sources())) if at % 3 else "numpy"):
                     resume(path)
@@ -314,11 +336,27 @@ ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(No
 def driver(path: Path, *words: str) -> subprocess.Popen:
     file = path.with_suffix(".toml")
     tables = study(TAKES)
-    waves = "\n".join(f"{name} = {json.dumps(value)}" for name, value in tables["compute"]["waves"].items())
-    axes = "\n".join(f"{name} = {{ linspace = {axis['linspace']} }}" for name, axis in tables["axes"].items())
+    waves = "\n".join(
+        f"{name} = {json.dumps(value)}" for name, value in tables["compute"]["waves"].items()
+    )
+    axes = "\n".join(
+        f"{name} = {{ linspace = {axis['linspace']} }}" for name, axis in tables["axes"].items()
+    )
     file.write_text(f'name = "faults"\n[axes]\n{axes}\n[compute.waves]\n{waves}\n')
-    command = [sys.executable, "-m", "dotphase", "sweep", str(file), "--out", str(path), "--trust-code", *words]
-    return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "dotphase",
+        "sweep",
+        str(file),
+        "--out",
+        str(path),
+        "--trust-code",
+        *words,
+    ]
+    return subprocess.Popen(
+        command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 @contextmanager
@@ -326,7 +364,16 @@ def cluster(file: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
     """A scheduler and two workers, in processes of their own."""
     dask = [sys.executable, "-m", "dask"]
     quiet: dict[str, Any] = {"env": ENVIRONMENT, "stderr": subprocess.DEVNULL}
-    words = ["--port", "0", "--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
+    words = [
+        "--port",
+        "0",
+        "--host",
+        "127.0.0.1",
+        "--dashboard-address",
+        "127.0.0.1:0",
+        "--scheduler-file",
+        str(file),
+    ]
     parts = [subprocess.Popen([*dask, "scheduler", "--no-dashboard", *words], **quiet)]
     while not file.exists() or not file.read_text():
         time.sleep(0.05)
@@ -360,7 +407,12 @@ FAULTS: dict[str, tuple[int, Callable[[int, Path], Row]]] = {
     "flips": (300, lambda tries, folder: damaged("bit flipped, in any file", tries, flip, folder)),
     "cuts": (40, lambda tries, folder: damaged("file cut short", tries, cut, folder)),
     "missing": (40, lambda tries, folder: damaged("file missing", tries, delete, folder)),
-    "copies": (40, lambda tries, folder: damaged("content copied from a neighbour", tries, copy_neighbour, folder)),
+    "copies": (
+        40,
+        lambda tries, folder: damaged(
+            "content copied from a neighbour", tries, copy_neighbour, folder
+        ),
+    ),
     "disk": (20, full_disk),
     "changes": (30, changed),
     "driver": (10, killed_driver),
@@ -387,9 +439,18 @@ def run(chosen: list[str] | None = None, scale: float = 1.0) -> None:
             rows.append(make(name, max(1, round(scale * tries))))
             print(rows[-1], flush=True)
     if not chosen and scale >= 1:
-        keep_table("sweeps", "faults", COLUMNS, [row.cells for row in rows], command="python -m benchmarks.faults")
+        keep_table(
+            "sweeps",
+            "faults",
+            COLUMNS,
+            [row.cells for row in rows],
+            command="python -m benchmarks.faults",
+        )
 
 
 if __name__ == "__main__":
     numbers = [word for word in sys.argv[1:] if word.replace(".", "").isdigit()]
-    run([word for word in sys.argv[1:] if word not in numbers], float(numbers[0]) if numbers else 1.0)
+    run(
+        [word for word in sys.argv[1:] if word not in numbers],
+        float(numbers[0]) if numbers else 1.0,
+    )

@@ -1,7 +1,8 @@
-"""The data of figures as downloads of the documentation: tables of what `dotphase reproduce` computed.
+"""The data of figures as downloads of the documentation: tables of what `dotphase reproduce`
+computed.
 
-dotphase reproduce --quality quick --out reproduction
-python -m benchmarks.figure_data reproduction        docs/results/figures/NAME.zip, a CSV per computation and the study
+dotphase reproduce --quality quick --out reproduction python -m benchmarks.figure_data reproduction
+docs/results/figures/NAME.zip, a CSV per computation and the study
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ FOLDER = Path(__file__).parent.parent / "docs" / "results" / "figures"
 
 def pack(store: Path) -> Path:
     """One store as an archive, whose bytes depend on the numbers alone."""
-    from dotphase.sweeps import open_sweep
-    from dotphase.sweeps.engine.export import export
+    from dotphase.studies.store.view import open_study
+    from dotphase.studies.study.export import export
 
     FOLDER.mkdir(parents=True, exist_ok=True)
     archive = FOLDER / f"{store.stem}.zip"
-    with TemporaryDirectory() as folder, zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+    with (
+        TemporaryDirectory() as folder,
+        zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed,
+    ):
         files = {Path(file).name: Path(file).read_bytes() for file in export(store, "csv", folder)}
-        files["study.json"] = json.dumps(json.loads(open_sweep(store).attrs["study"]), indent=1).encode()
+        files["study.json"] = json.dumps(
+            json.loads(open_study(store).attrs["study"]), indent=1
+        ).encode()
         for name, content in sorted(files.items()):
             packed.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return archive

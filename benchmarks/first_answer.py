@@ -1,8 +1,10 @@
-"""The first answer of a fresh process, without any compilation kept and with: these sources against others.
+"""The first answer of a fresh process, without any compilation kept and with: these sources against
+others.
 
     python -m benchmarks.first_answer [src folder of another version]
 
-Sources are timed in turn, case by case, in processes of their own; the second solve is timed in the same process.
+Sources are timed in turn, case by case, in processes of their own; the second solve is timed in the
+same process.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ import dotphase
 length, rank, tied = json.loads(sys.argv[1])
 A = np.full((length, length), 0.4 / (length - 1))
 np.fill_diagonal(A, 0.6)
-student, positions = dotphase.softmax_attention(rank, tied), dotphase.Positions([np.linspace(1, -1, length)])
-scenario = dotphase.Scenario(dotphase.mixture(A, 0.3), student, dotphase.isotropic(length, 0.5), positions, 2.0, 0.01)
+student, positions = dotphase.attentions.softmax(rank, tied), dotphase.Positions([np.linspace(1, -1, length)])
+scenario = dotphase.Scenario(dotphase.attentions.mixture(A, 0.3), student, dotphase.isotropic(length, 0.5), positions, 2.0, 0.01)
 solution = dotphase.solve(scenario, "semantic", rtol=None)
 first, later = time.perf_counter() - began, []
 for alpha in (2.01, 2.02, 2.03):
@@ -58,18 +60,33 @@ def run(other: str | None = None) -> list[dict]:
     columns = ("", "first answer", "compilations kept", "second solve", "peak memory")
     ours = [row for row in rows if row["sources"] == "here"]
     cells = [
-        [row[key] for key in ("case", "first answer", "compilations kept", "second solve", "peak")] for row in ours
+        [row[key] for key in ("case", "first answer", "compilations kept", "second solve", "peak")]
+        for row in ours
     ]
-    keep_table("theory", "first-answer", columns, cells, command="python -m benchmarks.first_answer", note=NOTE)
+    keep_table(
+        "theory",
+        "first-answer",
+        columns,
+        cells,
+        command="python -m benchmarks.first_answer",
+        note=NOTE,
+    )
     return rows
 
 
 def _timed(source: str, case: tuple) -> dict:
     with tempfile.TemporaryDirectory() as empty:
-        environ = os.environ | {"PYTHONPATH": source, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1"}
+        environ = os.environ | {
+            "PYTHONPATH": source,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.1",
+        }
         environ["JAX_COMPILATION_CACHE_DIR"] = empty
         run = lambda: subprocess.run(
-            [sys.executable, "-c", TIMED, json.dumps(case)], capture_output=True, text=True, check=True, env=environ
+            [sys.executable, "-c", TIMED, json.dumps(case)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=environ,
         )
         cold, warm = (json.loads(run().stdout.splitlines()[-1]) for _ in range(2))
     return {

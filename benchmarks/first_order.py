@@ -1,4 +1,5 @@
-"""How much of what finite d does the theory at finite d has: training against solve(…) and solve(…, d=d).
+"""How much of what finite d does the theory at finite d has: training against solve(…) and solve(…,
+d=d).
 
 python -m benchmarks.first_order        writes docs/results/first_order.json
 """
@@ -24,7 +25,10 @@ def rows() -> list[list[str]]:
         scenario = dp.paper(alpha=2.0, omega=0.3).vary(positions=dp.Positions([tau]))
         for d, seeds in SEEDS.items():
             runs = dp.train(scenario, d, "semantic", seeds=seeds)
-            theories = [dp.solve(scenario, "semantic", minimum="reached", rtol=2e-3, d=at) for at in (None, d)]
+            theories = [
+                dp.solve(scenario, "semantic", minimum="reached", rtol=2e-3, d=at)
+                for at in (None, d)
+            ]
             for key, symbol in SYMBOLS.items():
                 trained = runs.adjusted(key)
                 row = [name, str(d), symbol, f"{trained:()}"]
@@ -40,5 +44,6 @@ if __name__ == "__main__":
     command = "python -m benchmarks.first_order"
     table = {"columns": COLUMNS, "rows": rows(), "command": command}
     RESULTS.write_text(
-        json.dumps({"tables": {"semantic": table}}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        json.dumps({"tables": {"semantic": table}}, indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
     )

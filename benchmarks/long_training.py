@@ -1,7 +1,9 @@
-"""A training whose data are larger than the memory it may use, killed and resumed: python -m benchmarks.long_training
+"""A training whose data are larger than the memory it may use, killed and resumed: python -m
+benchmarks.long_training
 
-[D [STEPS]], d = 20,000 and 6 steps of L-BFGS unless given, at α = 1 in single precision: once undisturbed, once killed
-(SIGKILL) half-way and begun again with the same call. The weights of both are compared bit by bit.
+[D [STEPS]], d = 20,000 and 6 steps of L-BFGS unless given, at α = 1 in single precision: once
+undisturbed, once killed (SIGKILL) half-way and begun again with the same call. The weights of both
+are compared bit by bit.
 """
 
 from __future__ import annotations
@@ -24,13 +26,16 @@ MEMORY = 1e9  # bytes of tokens above which they go to a file
 
 def train(folder: str, d: int, steps: int) -> None:
     """In a process of its own: train, keep the weights, tell time and memory."""
+    from dotphase.finite.training.training.checkpoint import checkpoint
+    from dotphase.finite.training.training.optimisers import LBFGS
+
     import dotphase
-    from dotphase.finite.checkpoint import checkpoint
-    from dotphase.finite.optimisers import LBFGS
 
     with checkpoint(folder, memory=MEMORY):
         method = LBFGS(steps=steps, tolerance=1e-5)
-        runs = dotphase.train(dotphase.paper(alpha=1), d, "semantic", method, 1, precision="float32")
+        runs = dotphase.train(
+            dotphase.paper(alpha=1), d, "semantic", method, 1, precision="float32"
+        )
     np.save(Path(folder) / "weights.npy", runs.runs[0].weights)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     told = {"peak_gb": peak, "processor_seconds": time.process_time(), "steps": runs.runs[0].steps}
@@ -39,7 +44,9 @@ def train(folder: str, d: int, steps: int) -> None:
 
 def begun(folder: Path, d: int, steps: int) -> subprocess.Popen:
     code = f"from benchmarks.long_training import train; train({str(folder)!r}, {d}, {steps})"
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    )
 
 
 def finished(process: subprocess.Popen) -> dict[str, Any]:
@@ -73,19 +80,29 @@ def main(d: int = 20_000, steps: int = 6) -> None:
         killed_at = tape(broken) / tape(whole)
         resumed = finished(begun(broken, d, steps))
         one, two = (np.load(folder / "weights.npy") for folder in (whole, broken))
-    same = "equal, bit by bit" if one.tobytes() == two.tobytes() else f"DIFFERENT, by {np.abs(one - two).max():g}"
+    same = (
+        "equal, bit by bit"
+        if one.tobytes() == two.tobytes()
+        else f"DIFFERENT, by {np.abs(one - two).max():g}"
+    )
     rows = [
         ["tokens, in a file", f"{size:.2f} GB"],
         ["steps of L-BFGS", undisturbed["steps"]],
         ["peak memory, undisturbed", f"{undisturbed['peak_gb']:.2f} GB"],
         ["peak memory, resumed", f"{resumed['peak_gb']:.2f} GB"],
-        ["seconds, undisturbed", f"{seconds:.0f} ({undisturbed['processor_seconds']:.0f} of processor time)"],
+        [
+            "seconds, undisturbed",
+            f"{seconds:.0f} ({undisturbed['processor_seconds']:.0f} of processor time)",
+        ],
         ["killed after", f"{100 * killed_at:.0f} % of the passes over the data"],
         ["weights after the resume", same],
     ]
     for name, value in rows:
         print(f"{name:<28}{value}")
-    command, note = f"python -m benchmarks.long_training {d} {steps}", f"d = {d:,}, α = 1, single precision."
+    command, note = (
+        f"python -m benchmarks.long_training {d} {steps}",
+        f"d = {d:,}, α = 1, single precision.",
+    )
     keep_table("finite", "killed-training", ["", "measured"], rows, command=command, note=note)
 
 

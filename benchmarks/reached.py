@@ -1,4 +1,5 @@
-"""Lowest and reached minima against training: the tables of the documentation, each point kept as soon as it is there.
+"""Lowest and reached minima against training: the tables of the documentation, each point kept as
+soon as it is there.
 
     python -m benchmarks.reached table           both theories, and training extrapolated in 1/d
     python -m benchmarks.reached coverage        are the error bars of default solves right?
@@ -18,6 +19,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,22 +46,23 @@ def points() -> dict[str, tuple[Any, str]]:
 
     A3 = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
     three = lambda alpha, omega=0.3: dp.Scenario(
-        dp.mixture(A3, omega),
-        dp.softmax_attention(1),
+        dp.attentions.mixture(A3, omega),
+        dp.attentions.softmax(1),
         dp.isotropic(3, 0.5),
         dp.Positions([[1.0, 0.0, -1.0]]),
         alpha,
         0.01,
     )
     kinds = dp.paper(1.0, 0.3).vary(
-        tokens=dp.Tokens([[0.1, 0.1], [0.4, 0.4]], [0.5, 0.5]), positions=dp.Positions([[1.0, -1.0], [1.0, -1.0]])
+        tokens=dp.Tokens([[0.1, 0.1], [0.4, 0.4]], [0.5, 0.5]),
+        positions=dp.Positions([[1.0, -1.0], [1.0, -1.0]]),
     )
     linear = dp.paper(1.0, 0.3).vary(
-        teacher=dp.mixture([[0.6, 0.4], [0.4, 0.6]], 0.3, dp.linear_attention(1)),
-        student=dp.linear_attention(1),
+        teacher=dp.attentions.mixture([[0.6, 0.4], [0.4, 0.6]], 0.3, dp.attentions.linear(1)),
+        student=dp.attentions.linear(1),
         ridge=0.02,
     )
-    untied = dp.paper(2.0, 0.3).vary(student=dp.softmax_attention(1, tied=False))
+    untied = dp.paper(2.0, 0.3).vary(student=dp.attentions.softmax(1, tied=False))
     kernel = dp.paper(2.0, 0.3).vary(student=dp.Attention(gaussian_kernel, 1, {"width": 0.8}))
     return {
         "paper, positional, α = 2": (dp.paper(2.0, 0.3), "positional"),
@@ -80,7 +83,7 @@ def points() -> dict[str, tuple[Any, str]]:
 
 
 def table(results: dict) -> None:
-    from dotphase.theory.starts import both_mechanisms
+    from dotphase.theory.solver.starts import both_mechanisms
 
     for name, (scenario, start) in points().items():
         row = results.setdefault("table", {}).setdefault(name, {})
@@ -89,8 +92,16 @@ def table(results: dict) -> None:
         _show(name, row)
 
 
-def fill(row: dict, scenario, start: str, seeds: dict[int, int], keep: Callable[[], None], begin: Any = None) -> None:
-    """Both theories, training at the sizes of `seeds`, and its limit, as far as they are not in `row`.
+def fill(
+    row: dict,
+    scenario,
+    start: str,
+    seeds: dict[int, int],
+    keep: Callable[[], None],
+    begin: Any = None,
+) -> None:
+    """Both theories, training at the sizes of `seeds`, and its limit, as far as they are not in
+    `row`.
 
     `begin`: where the theory starts, if not where training does. `keep()` is called after each.
     """
@@ -111,7 +122,9 @@ def _theory(scenario, start, minimum: str) -> dict:
     from dotphase.comparison.compare import theory_value
 
     rules = [dotphase.Sobol(NODES, seed=seed) for seed in range(NODE_SETS)]
-    found = [dotphase.solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for rule in rules]
+    found = [
+        dotphase.solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for rule in rules
+    ]
     answer: dict[str, Any] = {"outcome": found[0].outcome, "reason": found[0].reason}
     answer |= {"several_minima": found[0].several_minima, "higher_minima": found[0].higher_minima}
     usable = [solution for solution in found if solution.outcome in ("converged", "imprecise")]
@@ -128,7 +141,9 @@ def _trained(scenario, d: int, start: str, seeds: int) -> dict:
 
     runs = dotphase.train(scenario, d, start, seeds=seeds)
     adjusted = {key: runs.adjusted(key) for key in OBSERVABLES}
-    return {key: [mean.value, mean.error] for key, mean in adjusted.items()} | {"outcome": runs.outcomes}
+    return {key: [mean.value, mean.error] for key, mean in adjusted.items()} | {
+        "outcome": runs.outcomes
+    }
 
 
 def _limit(training: dict, key: str) -> list[float]:
@@ -160,22 +175,29 @@ def coverage(results: dict) -> None:
     import dotphase
 
     kept = results.setdefault("coverage", {})
-    for start, alpha, omega in (("semantic", 1.25, 0.3), ("semantic", 1.2, 0.2), ("positional", 2.0, 0.3)):
+    for start, alpha, omega in (
+        ("semantic", 1.25, 0.3),
+        ("semantic", 1.2, 0.2),
+        ("positional", 2.0, 0.3),
+    ):
         for minimum in ("lowest", "reached"):
             name = f"{minimum}, {start}, α = {alpha:g}, ω = {omega:g}"
             if name in kept:
                 continue
             scenario = dotphase.paper(alpha, omega)
-            solved = lambda rule, rtol: dotphase.solve(scenario, start, rule=rule, rtol=rtol, minimum=minimum)  # noqa: B023
-            truth = [solved(dotphase.Sobol(2**17, seed=1000 + k), None) for k in range(8)]
-            found = [solved(dotphase.Sobol(2**13, seed=k), 5e-3) for k in range(24)]
+            solved = partial(dotphase.solve, scenario, start, minimum=minimum)
+            truth = [solved(rule=dotphase.Sobol(2**17, seed=1000 + k), rtol=None) for k in range(8)]
+            found = [solved(rule=dotphase.Sobol(2**13, seed=k), rtol=5e-3) for k in range(24)]
             kept[name] = {}
             for key in ("test_error", "train_loss"):
                 exact = [float(getattr(s, key)) for s in truth]
                 spread = np.std(exact, ddof=1) / np.sqrt(len(exact))
                 truth_here = dotphase.Estimate(np.mean(exact), spread)
                 z = np.array([getattr(solution, key).deviation(truth_here) for solution in found])
-                kept[name][key] = {"rms_z": float(np.sqrt((z**2).mean())), "beyond_two": int((np.abs(z) > 2).sum())}
+                kept[name][key] = {
+                    "rms_z": float(np.sqrt((z**2).mean())),
+                    "beyond_two": int((np.abs(z) > 2).sum()),
+                }
             _keep(results)
             print(name, kept[name], flush=True)
 
@@ -192,23 +214,38 @@ def transitions(results: dict) -> None:
                     continue
                 rules = [dotphase.Sobol(2**13, seed=100 * seed) for seed in range(3)]
                 options = {"minimum": minimum, "precision": 4e-3, "budget": 2**16}
-                found = [dotphase.critical(dotphase.paper(omega=omega), kind, rule=rule, **options) for rule in rules]
+                found = [
+                    dotphase.critical(dotphase.paper(omega=omega), kind, rule=rule, **options)
+                    for rule in rules
+                ]
                 places = [t.location for t in found if np.isfinite(t.location.value)]
-                value = [float(np.mean([p.value for p in places])), _together(places)] if places else None
-                kept[name] = {"location": value, "outcomes": [t.outcome for t in found], "reason": found[0].reason}
+                value = (
+                    [float(np.mean([p.value for p in places])), _together(places)]
+                    if places
+                    else None
+                )
+                kept[name] = {
+                    "location": value,
+                    "outcomes": [t.outcome for t in found],
+                    "reason": found[0].reason,
+                }
                 _keep(results)
                 print(name, kept[name], flush=True)
 
 
 def _together(places) -> float:
-    """The error of a mean over independent node sets: from their own errors, or their scatter, whichever is larger."""
+    """The error of a mean over independent node sets: from their own errors, or their scatter,
+    whichever is larger."""
     own = np.sqrt(sum(p.error**2 for p in places)) / len(places)
-    scatter = np.std([p.value for p in places], ddof=1) / np.sqrt(len(places)) if len(places) > 2 else 0.0
+    scatter = (
+        np.std([p.value for p in places], ddof=1) / np.sqrt(len(places)) if len(places) > 2 else 0.0
+    )
     return float(max(own, scatter))
 
 
 def crossing(results: dict) -> None:
-    """Where the losses trained from both starts cross, from differences seed by seed at a few α around."""
+    """Where the losses trained from both starts cross, from differences seed by seed at a few α
+    around."""
     import dotphase
 
     kept = results.setdefault("crossing", {})
@@ -221,27 +258,36 @@ def crossing(results: dict) -> None:
             alphas, rows = [near * f for f in (0.94, 1.0, 1.06)], []
             for alpha in alphas:
                 losses = [
-                    dotphase.train(dotphase.paper(alpha, omega), d, start, seeds=24).values("train_loss")
+                    dotphase.train(dotphase.paper(alpha, omega), d, start, seeds=24).values(
+                        "train_loss"
+                    )
                     for start in ("semantic", "positional")
                 ]
                 rows.append(np.subtract(*losses))
             each = np.array(rows)  # (α, seed)
             slope, intercept = np.polyfit(alphas, each.mean(1), 1)
             per_seed = alphas[1] - each.mean(0) / slope
-            kept[name] = {"location": float(-intercept / slope), "error": float(per_seed.std(ddof=1) / np.sqrt(24))}
+            kept[name] = {
+                "location": float(-intercept / slope),
+                "error": float(per_seed.std(ddof=1) / np.sqrt(24)),
+            }
             _keep(results)
             print(name, kept[name], flush=True)
 
 
 def microscopic(results: dict) -> None:
-    """The share of samples that are not in their lowest minimum: in trained models, and in the theory."""
+    """The share of samples that are not in their lowest minimum: in trained models, and in the
+    theory."""
+    from dotphase.finite.training.training.objective import Objective
+
     import dotphase
-    from dotphase.finite.cavity import cavity
-    from dotphase.finite.instance import Instance
-    from dotphase.finite.objective import Objective
+    from dotphase.finite.data.instance import Instance
+    from dotphase.finite.sample_minima import cavity
 
     kept, d, seeds = results.setdefault("microscopic", {}), 2000, 3
-    cases = [("positional", alpha) for alpha in (0.75, 1.25, 2.0)] + [("semantic", alpha) for alpha in (0.5, 0.75, 1.0)]
+    cases = [("positional", alpha) for alpha in (0.75, 1.25, 2.0)] + [
+        ("semantic", alpha) for alpha in (0.5, 0.75, 1.0)
+    ]
     for start, alpha in cases:
         name = f"{start}, α = {alpha:g}, d = {d}"
         if name in kept:
@@ -249,10 +295,14 @@ def microscopic(results: dict) -> None:
         scenario = dotphase.paper(alpha, 0.3)
         runs = dotphase.train(scenario, d, start, seeds=seeds)
         shares = [
-            cavity(Objective(dotphase.sample(Instance(scenario, d, run.seed))), run.weights).higher.mean()
+            cavity(
+                Objective(dotphase.sample(Instance(scenario, d, run.seed))), run.weights
+            ).higher.mean()
             for run in runs.runs
         ]
-        theory = dotphase.solve(scenario, start, rule=dotphase.Sobol(2**15), rtol=None, minimum="reached")
+        theory = dotphase.solve(
+            scenario, start, rule=dotphase.Sobol(2**15), rtol=None, minimum="reached"
+        )
         # Samples are counted: of n·seeds of them, so the error of a small share is that of a count.
         count = seeds * round(alpha * d)
         error = float(np.sqrt(max(np.mean(shares), 1 / count) / count))
@@ -278,7 +328,9 @@ def messages(results: dict) -> None:
                 same = 0
                 for one, other in zip(passed.runs, trained.runs, strict=True):
                     if one.weights is not None and one.outcome == "converged":
-                        apart = min(np.abs(one.weights - sign * other.weights).max() for sign in (1, -1))
+                        apart = min(
+                            np.abs(one.weights - sign * other.weights).max() for sign in (1, -1)
+                        )
                         same += bool(apart < 1e-4 * np.abs(other.weights).max())
                 kept[name] = {"same": same, "of": seeds, "outcomes": passed.outcomes}
                 _keep(results)
@@ -294,7 +346,11 @@ def cost(results: dict) -> None:
             for minimum, taken in seconds.items():
                 began = time.process_time()
                 dotphase.solve(
-                    dotphase.paper(alpha, 0.3), start, rule=dotphase.Sobol(2**13, seed=seed), rtol=None, minimum=minimum
+                    dotphase.paper(alpha, 0.3),
+                    start,
+                    rule=dotphase.Sobol(2**13, seed=seed),
+                    rtol=None,
+                    minimum=minimum,
                 )
                 taken.append(time.process_time() - began)
         lowest, reached = (float(np.median(taken[2:])) for taken in seconds.values())
@@ -321,8 +377,17 @@ def _put(page: Path, name: str, lines: list[str]) -> None:
 
 
 def _training_lines(rows: dict) -> list[str]:
-    lines = ["| | | training, d → ∞ | reached | s.e. | lowest | s.e. |", "|---|---|---|---|---|---|---|"]
-    symbols = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "\\|m\\|", "theta": "\\|θ\\|"}
+    lines = [
+        "| | | training, d → ∞ | reached | s.e. | lowest | s.e. |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    symbols = {
+        "test_error": "ε_g",
+        "train_loss": "ε_t",
+        "q": "q",
+        "m": "\\|m\\|",
+        "theta": "\\|θ\\|",
+    }
     deviations: dict[str, list[float]] = {"reached": [], "lowest": []}
     for name, row in rows.items():
         label = name
@@ -341,27 +406,37 @@ def _training_lines(rows: dict) -> list[str]:
             label = ""
     for minimum, found in deviations.items():
         within = sum(abs(z) < 3 for z in found)
-        lines += ["", f"Within three standard errors of the {minimum} theory: {within} of {len(found)} entries."]
+        lines += [
+            "",
+            f"Within three standard errors of the {minimum} theory: {within} of {len(found)} entries.",
+        ]
     return lines
 
 
 def _sample_lines(results: dict) -> list[str]:
-    lines = ["| samples not in their lowest minimum | in trained models | in the theory |", "|---|---|---|"]
+    lines = [
+        "| samples not in their lowest minimum | in trained models | in the theory |",
+        "|---|---|---|",
+    ]
     for name, row in results["microscopic"].items():
-        lines.append(f"| {name} | {100 * _estimate(row['trained']):()} % | {100 * row['theory']:.2f} % |")
+        lines.append(
+            f"| {name} | {100 * _estimate(row['trained']):()} % | {100 * row['theory']:.2f} % |"
+        )
     lines += ["", "| message passing ends in the very minimum L-BFGS reaches | |", "|---|---|"]
-    return lines + [f"| {name} | {row['same']} of {row['of']} |" for name, row in results["messages"].items()]
+    return lines + [
+        f"| {name} | {row['same']} of {row['of']} |" for name, row in results["messages"].items()
+    ]
 
 
 def _transition_lines(results: dict) -> list[str]:
     published = {0.1: (0.707, 0.851), 0.2: (0.928, 1.071), 0.3: (1.241, 1.451), 0.4: (1.751, None)}
-    head = (
-        "| ω | α_c, lowest | α_c, reached | trained losses cross | published | α_l, lowest | α_l, reached | published |"
-    )
+    head = "| ω | α_c, lowest | α_c, reached | trained losses cross | published | α_l, lowest | α_l, reached | published |"
     lines = [head, "|---|---|---|---|---|---|---|---|"]
     for omega in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45):
         at = {
-            (kind, minimum): str(_estimate(results["transitions"][f"{kind}, {minimum}, ω = {omega:g}"]["location"]))
+            (kind, minimum): str(
+                _estimate(results["transitions"][f"{kind}, {minimum}, ω = {omega:g}"]["location"])
+            )
             for kind in ("train-loss", "linear")
             for minimum in ("lowest", "reached")
         }

@@ -1,4 +1,5 @@
-"""Arbitrary scenarios, one after the other: what the solver makes of each, how long it takes, what it needs.
+"""Arbitrary scenarios, one after the other: what the solver makes of each, how long it takes, what
+it needs.
 
 python -m benchmarks.scenarios [how many] [the first seed]
 """
@@ -25,7 +26,13 @@ def run(count: int = 200, first: int = 0) -> list[dict]:
     rows = [_row(seed, STARTS[seed % 2]) for seed in range(first, first + count)]
     print(*(": ".join(line) for line in summary(rows)), sep="\n")
     if count >= 200:
-        keep_table("theory", "scenarios", ("", "measured"), summary(rows), command="python -m benchmarks.scenarios")
+        keep_table(
+            "theory",
+            "scenarios",
+            ("", "measured"),
+            summary(rows),
+            command="python -m benchmarks.scenarios",
+        )
     return rows
 
 
@@ -45,7 +52,7 @@ def summary(rows: list[dict]) -> list[list[str]]:
 def _row(seed: int, start: str) -> dict:
     import jax
 
-    from dotphase.scenario.arbitrary import arbitrary_scenario
+    from dotphase.scenario.random_scenarios import arbitrary_scenario
 
     scenario = arbitrary_scenario(seed)
     began, spent = time.perf_counter(), time.process_time()
@@ -65,7 +72,12 @@ def _row(seed: int, start: str) -> dict:
         "of processor": round(time.process_time() - spent, 1),
         "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
-    print("  ".join(f"{value}" for value in row.values()), outcome.partition(": ")[2], trained, flush=True)
+    print(
+        "  ".join(f"{value}" for value in row.values()),
+        outcome.partition(": ")[2],
+        trained,
+        flush=True,
+    )
     if seed % 20 == 19:
         jax.clear_caches()  # a program per structure is kept; two hundred structures are many
     return row

@@ -1,7 +1,9 @@
-"""What a sweep of points that cost nothing costs: python -m benchmarks.stores [POINTS…] [--before SOURCES]
+"""What a sweep of points that cost nothing costs: python -m benchmarks.stores [POINTS…] [--before
+SOURCES]
 
-Time, memory and files of 200, 2,000 and 20,000 points, each in a process of its own; with the `src` folder of another
-version (`git worktree add ../before COMMIT`, then `--before ../before/src`) that version's beside ours, in turns.
+Time, memory and files of 200, 2,000 and 20,000 points, each in a process of its own; with the `src`
+folder of another version (`git worktree add ../before COMMIT`, then `--before ../before/src`) that
+version's beside ours, in turns.
 """
 
 from __future__ import annotations
@@ -15,7 +17,10 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-from dotphase.sweeps import Kind, Variable, open_sweep, run_sweep
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.store.view import open_study
+from dotphase.studies.study.computation import Computation
+from dotphase.studies.study.layout import Variable
 
 ROOT = Path(__file__).parents[1]
 SIZES = (200, 2_000, 20_000)
@@ -27,13 +32,15 @@ COLUMNS = (
 )
 
 
-class Nothing(Kind):
+class Nothing(Computation):
     """No work at all, with as many results as a theory has."""
 
     kind: str = "benchmarks.stores:Nothing"
 
     def variables(self) -> dict[str, Variable]:
-        return {f"number{k}": Variable() for k in range(VARIABLES - 4)} | {"word": Variable((), "str")}
+        return {f"number{k}": Variable() for k in range(VARIABLES - 4)} | {
+            "word": Variable((), "str")
+        }
 
     def compute_point(self, point: Any) -> dict[str, Any]:
         return {name: 1.0 for name in self.variables() if name != "word"} | {"word": "nothing"}
@@ -47,11 +54,11 @@ def nothing(points: int) -> dict[str, Any]:
 
 def measure(points: int) -> None:
     """Print a row of the table; whichever version of the package is imported here."""
-    trusted = {"trust_code": True} if "trust_code" in (run_sweep.__kwdefaults__ or {}) else {}
+    trusted = {"trust_code": True} if "trust_code" in (run_study.__kwdefaults__ or {}) else {}
     with tempfile.TemporaryDirectory() as folder:
         path, times = Path(folder) / "run.zarr", []
-        run = lambda: run_sweep(nothing(points), path, **trusted)
-        for act in (run, lambda: _status(path), run, lambda: open_sweep(path).load()):
+        run = lambda: run_study(nothing(points), path, **trusted)
+        for act in (run, lambda: _status(path), run, lambda: open_study(path).load()):
             began, worked = perf_counter(), process_time()
             act()
             times.append((perf_counter() - began, process_time() - worked))
@@ -65,7 +72,7 @@ def measure(points: int) -> None:
 
 def _status(path: Path) -> Any:
     try:
-        from dotphase.sweeps.engine.status import status
+        from dotphase.studies.store.status import status
     except ModuleNotFoundError:  # as it was before
         from dotphase.sweeps.status import status  # type: ignore[import-not-found]
     return status(path)
@@ -77,7 +84,13 @@ def row(points: int, version: str, sources: Path) -> list[str]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(sources), str(ROOT)])}
     try:
         done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT, timeout=PATIENCE
+            command,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            timeout=PATIENCE,
         )
         cells = done.stdout.strip().split("|")
     except subprocess.TimeoutExpired:
@@ -97,10 +110,20 @@ def main(words: list[str]) -> None:
     for points in map(int, words or SIZES):
         for version, sources in versions.items():
             rows.append(row(points, version, sources))
-            print("   ".join(f"{name} {cell}" for name, cell in zip(COLUMNS, rows[-1], strict=True)), flush=True)
+            print(
+                "   ".join(f"{name} {cell}" for name, cell in zip(COLUMNS, rows[-1], strict=True)),
+                flush=True,
+            )
     if not words:
         command = "python -m benchmarks.stores --before ../before/src"
-        keep_table("sweeps", "scale", COLUMNS, rows, command=command, note="Points that cost nothing, one worker.")
+        keep_table(
+            "sweeps",
+            "scale",
+            COLUMNS,
+            rows,
+            command=command,
+            note="Points that cost nothing, one worker.",
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Sweeps: two workers against one, what a unit costs beyond its work, and whether memory stays flat.
+"""Sweeps: two workers against one, what a unit costs beyond its work, and whether memory stays
+flat.
 
 python -m benchmarks.sweeps [throughput] [overhead] [memory] [sync]
 """
@@ -12,9 +13,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from dotphase.sweeps import run_sweep
-from dotphase.sweeps.engine.log import Log
-from dotphase.sweeps.engine.store import Store
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.store.log import Log
+from dotphase.studies.store.store import Store
 
 from .stores import VARIABLES, nothing
 
@@ -40,7 +41,9 @@ def throughput() -> str:
         "compute": {"experiment": {"kind": "training", "d": 1000, "seeds": 12, "batch": 2}},
     }
     walls, rates = {1: 0.0, 2: 0.0}, {1: 0.0, 2: 0.0}
-    _in_folder(lambda path: run_sweep(study | {"axes": {"omega": [0.3]}}, path))  # compiles for this process
+    _in_folder(
+        lambda path: run_study(study | {"axes": {"omega": [0.3]}}, path)
+    )  # compiles for this process
     for workers in (1, 2, 2, 1):
         wall, rate = _in_folder(lambda path, workers=workers: _timed(study, path, workers))
         walls[workers] += wall
@@ -54,7 +57,7 @@ def throughput() -> str:
 def _timed(study: dict[str, Any], path: Path, workers: int) -> tuple[float, float]:
     """Seconds in all, and units per second from the moment every worker has finished its first."""
     began = perf_counter()
-    run_sweep(study, path, workers=workers, trust_code=True)
+    run_study(study, path, workers=workers, trust_code=True)
     records = [record for record in Store(path).unit_records() if "numbers" in record]
     times = [record["time"] for record in records][workers - 1 : 1 - workers or None]
     return perf_counter() - began, (len(times) - 1) / (times[-1] - times[0])
@@ -67,24 +70,27 @@ def overhead() -> str:
         _, rate = _in_folder(lambda path, workers=workers: _timed(nothing(UNITS), path, workers))
         told.append(f"{1e3 / rate:.2f} ms with {workers} worker{'s' * (workers > 1)}")
     path = Path(tempfile.mkdtemp()) / "run.zarr"
-    run_sweep(nothing(UNITS), path, trust_code=True)
+    run_study(nothing(UNITS), path, trust_code=True)
     began = perf_counter()
-    run_sweep(nothing(UNITS), path, trust_code=True)
+    run_study(nothing(UNITS), path, trust_code=True)
     again = (perf_counter() - began) / UNITS
     checked = f"checked again when resumed: {1e3 * again:.2f} ms"
     return f"overhead per unit of {VARIABLES} variables: {', '.join(told)} (promised 5); {checked}"
 
 
 def memory() -> str:
-    """Resident memory of the process that runs the sweep, after a thousand and after ten thousand units."""
+    """Resident memory of the process that runs the sweep, after a thousand and after ten thousand
+    units."""
     seen: dict[int, float] = {}
 
     def look(done: int, total: int, failed: int) -> None:
         if done in (1000, MANY):
             seen[done] = _resident()
 
-    _in_folder(lambda path: run_sweep(nothing(MANY), path, progress=look, trust_code=True))
-    return f"resident memory: {seen[1000]:.1f} MB after 1000 units, {seen[MANY]:.1f} MB after {MANY}"
+    _in_folder(lambda path: run_study(nothing(MANY), path, progress=look, trust_code=True))
+    return (
+        f"resident memory: {seen[1000]:.1f} MB after 1000 units, {seen[MANY]:.1f} MB after {MANY}"
+    )
 
 
 def sync() -> str:

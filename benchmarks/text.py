@@ -1,4 +1,5 @@
-"""Does the theory hold for real words? Training on them and on Gaussian surrogates, and theory, one change at a time.
+"""Does the theory hold for real words? Training on them and on Gaussian surrogates, and theory, one
+change at a time.
 
     python -m benchmarks.text table            every variant, both starts, L = 2 and 3; kept as soon as it is there
     python -m benchmarks.text sizes            the same for the sentences as they are, at several d
@@ -30,12 +31,15 @@ def known() -> dict[str, Any]:
 
 def keep(name: str, entry: dict[str, Any]) -> None:
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(known() | {name: entry}, indent=1, ensure_ascii=False), encoding="utf-8")
+    RESULTS.write_text(
+        json.dumps(known() | {name: entry}, indent=1, ensure_ascii=False), encoding="utf-8"
+    )
 
 
 def measure(name: str, length: int, dimension: int, change: str, start: str) -> None:
     """One entry: sentences of the default corpus, with one thing changed, from one start."""
-    from dotphase.text import read_text, universality, variant
+    from dotphase.text.reading import read_text
+    from dotphase.text.universality import universality, variant
 
     if name in known():
         return
@@ -66,17 +70,22 @@ def picture() -> None:
     import numpy as np
     import xarray
 
-    from dotphase.figures.style import on_the_page
-    from dotphase.figures.text import FIGURE
-    from dotphase.sweeps.kinds.text import OBSERVABLES, SOURCES
+    from dotphase.figures.frame.style import on_the_page
+    from dotphase.figures.further.text import FIGURE
+    from dotphase.studies.computations.text import OBSERVABLES, SOURCES
     from dotphase.text.universality import VARIANTS
 
     def dataset(length: int) -> xarray.Dataset:
-        entries = [[known()[f"L = {length}, {change}, {start}"] for start in STARTS] for change in VARIANTS]
+        entries = [
+            [known()[f"L = {length}, {change}, {start}"] for start in STARTS] for change in VARIANTS
+        ]
         number = lambda found, part: np.nan if found is None or found[part] is None else found[part]
         read = lambda name, key, part: (
             ("variant", "start", "source"),
-            [[[number(each.get(key(s), {}).get(name), part) for s in SOURCES] for each in row] for row in entries],
+            [
+                [[number(each.get(key(s), {}).get(name), part) for s in SOURCES] for each in row]
+                for row in entries
+            ],
         )
         ways = {"": lambda source: source, "off_": lambda source: f"sentences less {source}"}
         variables = {
@@ -85,7 +94,9 @@ def picture() -> None:
             for prefix, key in ways.items()
             for ending, part in {"": "value", "_error": "error"}.items()
         }
-        return xarray.Dataset(variables, {"variant": list(VARIANTS), "start": list(STARTS), "source": list(SOURCES)})
+        return xarray.Dataset(
+            variables, {"variant": list(VARIANTS), "start": list(STARTS), "source": list(SOURCES)}
+        )
 
     with on_the_page():
         drawn = FIGURE.draw({f"text-{length}": dataset(length) for length in TASKS})
@@ -102,7 +113,9 @@ def run() -> None:
 def tables() -> None:
     """Keep the tables of the documentation beside what they are made from."""
     command = "python -m benchmarks.text"
-    found = {f"deviations of {length}": _deviations(length) for length in TASKS} | {"sizes": _sizes()}
+    found = {f"deviations of {length}": _deviations(length) for length in TASKS} | {
+        "sizes": _sizes()
+    }
     found = {name: table for name, table in found.items() if table["rows"]}
     keep(
         "tables",
@@ -158,8 +171,18 @@ def _sizes() -> dict[str, Any]:
         for start in STARTS:
             entry = known().get(f"L = 2, d = {d}, {start}")
             if entry is not None:
-                rows.append([str(d), start, *(_shown(entry[source]["test_error"]) for source in sources)])
-    columns = ["d", "start", "trained on them", "Gaussian", "with lengths", "theory", "theory with lengths"]
+                rows.append(
+                    [str(d), start, *(_shown(entry[source]["test_error"]) for source in sources)]
+                )
+    columns = [
+        "d",
+        "start",
+        "trained on them",
+        "Gaussian",
+        "with lengths",
+        "theory",
+        "theory with lengths",
+    ]
     return {"columns": columns, "rows": rows, "note": "Test errors at L = 2, in units of 10⁻³."}
 
 

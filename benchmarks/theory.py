@@ -1,7 +1,8 @@
 """The theory: our solver against the published method, a whole grid, a cold start, and memory.
 
-The published method is `dotphase.comparison.published` with the authors' own minimiser: 144 nodes, BFGS at each. They
-ran it anew for each of four averages, so that their code took four times as long as is timed here.
+The published method is `dotphase.comparison.published` with the authors' own minimiser: 144 nodes,
+BFGS at each. They ran it anew for each of four averages, so that their code took four times as long
+as is timed here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def run() -> list[dict]:
     return rows
 
 
-# -------------------------------------------------------------------------------------------- the published method
+# ----------------------------------------------------------------------------- the published method
 
 
 def _against_published(branch: str, alpha: float) -> dict:
@@ -37,7 +38,10 @@ def _against_published(branch: str, alpha: float) -> dict:
     scenario = dotphase.paper(alpha, OMEGA)
     precise = dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**17), rtol=None)
     flat = lambda o: np.array([o.q[0, 0, 0], o.m[0, 0], o.V[0, 0, 0], o.theta[0, 0, 0]])
-    ours = [dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**13, seed=seed), rtol=None) for seed in range(1, 22)]
+    ours = [
+        dotphase.solve(scenario, branch, rule=dotphase.Sobol(2**13, seed=seed), rtol=None)
+        for seed in range(1, 22)
+    ]
     began = time.perf_counter()
     theirs, _, iterations = published(scenario, branch, bfgs)
     published_seconds = time.perf_counter() - began
@@ -54,13 +58,15 @@ def _against_published(branch: str, alpha: float) -> dict:
     }
 
 
-# ------------------------------------------------------------------------------------------- grids, cold start, memory
+# ------------------------------------------------------------------------ grids, cold start, memory
 
 
 def _grid() -> dict:
     import dotphase
 
-    grid = [dotphase.paper(a, w) for a in np.linspace(0.1, 2, 25) for w in np.linspace(0.02, 0.5, 25)]
+    grid = [
+        dotphase.paper(a, w) for a in np.linspace(0.1, 2, 25) for w in np.linspace(0.02, 0.5, 25)
+    ]
     dotphase.solve(grid[0], "positional", rtol=None)
     began = time.perf_counter()
     found = dotphase.solve_many(grid, "positional", rtol=None)
@@ -78,10 +84,17 @@ def _cold() -> dict:
 
         def seconds(*words):
             began = time.perf_counter()
-            subprocess.run([sys.executable, "-m", "dotphase", *words], capture_output=True, check=True, env=environ)
+            subprocess.run(
+                [sys.executable, "-m", "dotphase", *words],
+                capture_output=True,
+                check=True,
+                env=environ,
+            )
             return time.perf_counter() - began
 
-        first, second = (seconds("solve", "--branch", "semantic", "--rtol", "0.05", "--json") for _ in range(2))
+        first, second = (
+            seconds("solve", "--branch", "semantic", "--rtol", "0.05", "--json") for _ in range(2)
+        )
         helped = min(seconds("--help") for _ in range(3))
     return {
         "first answer of a cold process": f"{first:.1f} s",
@@ -94,7 +107,7 @@ _LARGE = """
 import dotphase, numpy as np
 A = np.full((4, 4), 0.2) + 0.2 * np.eye(4)
 scenario = dotphase.Scenario(
-    dotphase.mixture(A, 0.3), dotphase.softmax_attention(2), dotphase.isotropic(4, 0.5),
+    dotphase.attentions.mixture(A, 0.3), dotphase.attentions.softmax(2), dotphase.isotropic(4, 0.5),
     dotphase.Positions(np.random.default_rng(0).normal(size=(4, 4))), 2.0, 0.01)
 found = dotphase.solve(scenario, "semantic", rule=dotphase.Sobol(2**16), rtol=None)
 print(found.outcome, found.residual)
@@ -102,7 +115,9 @@ print(found.outcome, found.residual)
 
 
 def _memory() -> dict:
-    done = subprocess.run([sys.executable, "-c", _LARGE], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _LARGE], capture_output=True, text=True, check=True
+    )
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
     return {"2^16 nodes, L = 4, r = 2": done.stdout.strip(), "peak memory": f"{peak:.2f} GiB"}
 

@@ -4,8 +4,8 @@
     python -m benchmarks.tokens scales           tokens of random length: three laws, L = 2 and 3
     python -m benchmarks.tokens page             writes the tables of the documentation from what is there
 
-Both theories (reached and lowest minima) are laid over training extrapolated in 1/d. Results are read from and written
-to docs/results/tokens.json; what is there is not computed again.
+Both theories (reached and lowest minima) are laid over training extrapolated in 1/d. Results are
+read from and written to docs/results/tokens.json; what is there is not computed again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ import numpy as np
 from benchmarks.reached import _keep, _put, _show, _training_lines, fill
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "tokens.json"
-SEEDS = {"correlated": {250: 48, 500: 40, 1000: 20}, "scales": {250: 32, 500: 24, 1000: 12}}  # of training, by d
+SEEDS = {
+    "correlated": {250: 48, 500: 40, 1000: 20},
+    "scales": {250: 32, 500: 24, 1000: 12},
+}  # of training, by d
 BRANCHES = ("semantic", "positional")
 Points = dict[str, tuple[Any, str]]  # scenarios and starts, by name
 
@@ -29,16 +32,18 @@ Points = dict[str, tuple[Any, str]]  # scenarios and starts, by name
 def tasks(tokens: Any) -> Points:
     """Both branches with such tokens.
 
-    Of two tokens, the paper's task at α = 2, ω = 0.3; of three, at positions 1, 0 and −1, with α = 1: there the
-    positional branch has a teacher of ω = 0.6, since training leaves it at 0.3.
+    Of two tokens, the paper's task at α = 2, ω = 0.3; of three, at positions 1, 0 and −1, with α =
+    1: there the positional branch has a teacher of ω = 0.6, since training leaves it at 0.3.
     """
     import dotphase as dp
 
     if tokens.gamma.shape[1] == 2:
         return {start: (dp.paper(2.0, 0.3).vary(tokens=tokens), start) for start in BRANCHES}
     A = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
-    student, positions = dp.softmax_attention(1), dp.Positions([[1.0, 0.0, -1.0]])
-    three = lambda omega: dp.Scenario(dp.mixture(A, omega), student, tokens, positions, 1.0, 0.01)
+    student, positions = dp.attentions.softmax(1), dp.Positions([[1.0, 0.0, -1.0]])
+    three = lambda omega: dp.Scenario(
+        dp.attentions.mixture(A, omega), student, tokens, positions, 1.0, 0.01
+    )
     return {"semantic": (three(0.3), "semantic"), "positional": (three(0.6), "positional")}
 
 
@@ -48,11 +53,16 @@ def correlated_points() -> Points:
 
     laws = {f"L = 2, c = {c:+g}": dp.correlated(2, 0.5, c) for c in (0.3, -0.3)}
     laws["L = 3, neighbours c = 0.3"] = dp.correlated(3, 0.5, dp.exponential_correlation(3, 0.3))
-    return {f"{name}, {start}": task for name, tokens in laws.items() for start, task in tasks(tokens).items()}
+    return {
+        f"{name}, {start}": task
+        for name, tokens in laws.items()
+        for start, task in tasks(tokens).items()
+    }
 
 
 def laws(length: int) -> dict[str, Any]:
-    """Three laws of scales: two lengths, each token its own; the same for a whole sentence; log-normal lengths."""
+    """Three laws of scales: two lengths, each token its own; the same for a whole sentence;
+    log-normal lengths."""
     import dotphase as dp
 
     two = np.sqrt([0.4, 1.6])
@@ -72,7 +82,9 @@ def scale_points() -> Points:
     for length in (2, 3):
         for name, scales in laws(length).items():
             tokens = replace(dp.isotropic(length, 0.5), scales=scales)
-            points |= {f"L = {length}, {name}, {start}": task for start, task in tasks(tokens).items()}
+            points |= {
+                f"L = {length}, {name}, {start}": task for start, task in tasks(tokens).items()
+            }
     return points
 
 
@@ -97,7 +109,9 @@ def main(chosen: list[str]) -> None:
         if name == "page":
             page(results)
         else:
-            compute(results, name, {"correlated": correlated_points, "scales": scale_points}[name]())
+            compute(
+                results, name, {"correlated": correlated_points, "scales": scale_points}[name]()
+            )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""How far to trust dotphase: claims, evidence, deviations in standard errors, and the commands that recompute them.
+"""How far to trust dotphase: claims, evidence, deviations in standard errors, and the commands that
+recompute them.
 
     python -m benchmarks.validation        the tables of the page of that name, from the stored results in docs/results
 
@@ -23,7 +24,8 @@ MANY = 3  # standard errors, beyond which a deviation is printed in bold
 
 @dataclass(frozen=True)
 class Claim:
-    """Two numbers that should be the same: what is claimed and what was found, and how to find it again."""
+    """Two numbers that should be the same: what is claimed and what was found, and how to find it
+    again."""
 
     what: str
     expected: Estimate
@@ -40,7 +42,9 @@ class Claim:
         """A row of the table."""
         z = self.deviation
         shown = "all digits" if z is None else f"**{z:+.1f}**" if abs(z) > MANY else f"{z:+.1f}"
-        numbers = [str(number).replace(" ", "\N{NO-BREAK SPACE}") for number in (self.expected, self.found)]
+        numbers = [
+            str(number).replace(" ", "\N{NO-BREAK SPACE}") for number in (self.expected, self.found)
+        ]
         return [self.what, *numbers, shown, f"`{self.command}`"]
 
 
@@ -64,17 +68,22 @@ def _known(pair: list[float | None]) -> Estimate:
 
 def published() -> Iterator[Claim]:
     """What the paper printed, beside ours."""
-    from dotphase.figures.phase_diagrams import PUBLISHED_LINES
+    from dotphase.figures.paper.phase_diagrams import PUBLISHED_LINES
 
     lines = stored("reached")["transitions"]
     for kind, (letters, values) in PUBLISHED_LINES.items():
         for omega, value in values.items():
             ours = Estimate(*lines[f"{kind}, lowest, ω = {omega:g}"]["location"])
             yield Claim(
-                f"{letters} at ω = {omega:g}", Estimate(value, 0.0), ours, "python -m benchmarks.reached transitions"
+                f"{letters} at ω = {omega:g}",
+                Estimate(value, 0.0),
+                ours,
+                "python -m benchmarks.reached transitions",
             )
     for claim in stored("published")["claims"]:
-        yield Claim(claim["what"], _known(claim["published"]), _known(claim["ours"]), claim["command"])
+        yield Claim(
+            claim["what"], _known(claim["published"]), _known(claim["ours"]), claim["command"]
+        )
 
 
 def training() -> Iterator[Claim]:
@@ -92,7 +101,12 @@ def _furthest(points: dict[str, Any], command: str) -> Iterator[Claim]:
     """Of every point the entry that is furthest off."""
     for point, row in points.items():
         claims = [
-            Claim(f"{point}: {SYMBOLS[key]}", Estimate(*row["reached"][key]), Estimate(*row["limit"][key]), command)
+            Claim(
+                f"{point}: {SYMBOLS[key]}",
+                Estimate(*row["reached"][key]),
+                Estimate(*row["limit"][key]),
+                command,
+            )
             for key in SYMBOLS
             if row["reached"].get(key, [0])[0]
         ]
@@ -108,7 +122,8 @@ def first_order() -> Iterator[Claim]:
 
 
 def words() -> Iterator[Claim]:
-    """Training on real words against training on Gaussian tokens of the same covariances and lengths."""
+    """Training on real words against training on Gaussian tokens of the same covariances and
+    lengths."""
     known = stored("text")
     for length in (2, 3):
         for start in ("semantic", "positional"):
@@ -124,19 +139,34 @@ def crossings() -> Iterator[Claim]:
     for name, row in results["crossing"].items():
         theory = results["transitions"][f"train-loss, reached, {name.split(', ')[1]}"]["location"]
         found = Estimate(row["location"], row["error"])
-        yield Claim(f"trained losses cross, {name}", Estimate(*theory), found, "python -m benchmarks.reached crossing")
+        yield Claim(
+            f"trained losses cross, {name}",
+            Estimate(*theory),
+            found,
+            "python -m benchmarks.reached crossing",
+        )
 
 
 def messages() -> Iterator[Claim]:
     """Message passing in the Bayes-optimal setting, against its state evolution."""
     for alpha, seeds, found, limit, _ in stored("bayes")["tables"]["messages"]["rows"]:
         command = f"dotphase bayes --alpha {alpha} --d 2000 --seeds {seeds}"
-        yield Claim(f"Bayes-optimal ε at α = {alpha}, d = 2000", as_estimate(limit), as_estimate(found), command)
+        yield Claim(
+            f"Bayes-optimal ε at α = {alpha}, d = 2000",
+            as_estimate(limit),
+            as_estimate(found),
+            command,
+        )
 
 
 GROUPS = {
     "training": ("Reached theory and training", training, "theory (reached)", "training, d → ∞"),
-    "tokens": ("Correlated tokens and random lengths", tokens, "theory (reached)", "training, d → ∞"),
+    "tokens": (
+        "Correlated tokens and random lengths",
+        tokens,
+        "theory (reached)",
+        "training, d → ∞",
+    ),
     "first_order": ("The theory at finite d", first_order, "theory at d", "training at d"),
     "words": ("Real words", words, "Gaussian tokens with lengths", "real words"),
     "crossings": ("Where trained losses cross", crossings, "theory (reached)", "training"),
@@ -146,21 +176,34 @@ GROUPS = {
 
 
 IDENTITIES = {
-    "one linear token is ridge regression, for any spectrum": ("1e-6", "tests/identities -k ridge_regression"),
-    "a student that cannot learn keeps its attention": ("four standard errors", "tests/identities -k cannot"),
+    "one linear token is ridge regression, for any spectrum": (
+        "1e-6",
+        "tests/identities -k ridge_regression",
+    ),
+    "a student that cannot learn keeps its attention": (
+        "four standard errors",
+        "tests/identities -k cannot",
+    ),
     "a huge ridge leaves uniform attention": ("four standard errors", "tests/identities -k huge"),
     "dε_t/dλ is half the squared norm of the weights": ("1e-5", "tests/identities -k derivative"),
     "rotating the student's columns changes nothing observable": (
         "four standard errors",
         "tests/identities -k rotating",
     ),
-    "the linear baseline of the paper's task is the published one": ("1e-7", "tests/identities -k baseline"),
-    "a wrong sign or factor in one equation fails these tests": ("each tried", "tests/identities -k wrong"),
+    "the linear baseline of the paper's task is the published one": (
+        "1e-7",
+        "tests/identities -k baseline",
+    ),
+    "a wrong sign or factor in one equation fails these tests": (
+        "each tried",
+        "tests/identities -k wrong",
+    ),
 }
 
 
 def coverage() -> Iterator[list[str]]:
-    """Root mean square deviations of default solves from the truth, in units of the errors they quote."""
+    """Root mean square deviations of default solves from the truth, in units of the errors they
+    quote."""
     yield ["", "ε_g", "ε_t"]
     for name, row in stored("reached")["coverage"].items():
         yield [name, f"{row['test_error']['rms_z']:.2f}", f"{row['train_loss']['rms_z']:.2f}"]
@@ -185,7 +228,12 @@ def summary() -> Iterator[list[str]]:
     yield ["", "claims", f"within {MANY} standard errors", "largest deviation"]
     for name, (title, make, *_) in GROUPS.items():
         z = [abs(claim.deviation) for claim in make() if claim.deviation is not None]
-        yield [f"[{title}](#claims-{name})", str(len(z)), str(sum(each < MANY for each in z)), f"{max(z):.1f}"]
+        yield [
+            f"[{title}](#claims-{name})",
+            str(len(z)),
+            str(sum(each < MANY for each in z)),
+            f"{max(z):.1f}",
+        ]
 
 
 def table(name: str) -> str:

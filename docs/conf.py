@@ -1,4 +1,5 @@
-"""The site: Markdown pages whose code is run, and a reference made from the package itself. `make docs` builds it."""
+"""The site: Markdown pages whose code is run, and a reference made from the package itself. `make
+docs` builds it."""
 
 import os
 import sys
@@ -6,7 +7,10 @@ from importlib.metadata import version as version_of
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]  # the extensions in _site, and benchmarks, which know the stored results
+sys.path[:0] = [
+    str(HERE),
+    str(HERE.parent),
+]  # the extensions in _site, and benchmarks, which know the stored results
 
 from _site.sources import digest
 
@@ -36,7 +40,14 @@ toc_object_entries = False
 bibtex_bibfiles = ["references.bib"]
 bibtex_reference_style = "author_year"
 
-myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "fieldlist"]
+myst_enable_extensions = [
+    "amsmath",
+    "attrs_inline",
+    "colon_fence",
+    "deflist",
+    "dollarmath",
+    "fieldlist",
+]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 myst_links_external_new_tab = True
@@ -48,7 +59,9 @@ nb_execution_timeout = 1800  # a cell takes seconds; a busy machine is no mistak
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_kernel_rgx_aliases = {".*": "python3"}
-if nb_execution_mode == "off":  # numbers that cells would have given are then missing, which is no mistake of the page
+if (
+    nb_execution_mode == "off"
+):  # numbers that cells would have given are then missing, which is no mistake of the page
     suppress_warnings += ["mystnb.glue"]
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
@@ -63,8 +76,12 @@ html_theme_options = {
 }
 html_show_sphinx = False
 html_copy_source = False
-mathjax_path = "mathjax.js"  # a single file, put there by _site.mathematics: pages work without a network
-mathjax3_config = {"tex": {"macros": {"E": r"\mathbb{E}", "R": r"\mathbb{R}", "Tr": r"\operatorname{Tr}"}}}
+mathjax_path = (
+    "mathjax.js"  # a single file, put there by _site.mathematics: pages work without a network
+)
+mathjax3_config = {
+    "tex": {"macros": {"E": r"\mathbb{E}", "R": r"\mathbb{R}", "Tr": r"\operatorname{Tr}"}}
+}
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
 

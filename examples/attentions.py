@@ -1,9 +1,9 @@
 # %% [markdown]
 # # What another attention would learn
 #
-# The same teacher and the same tokens, three students: softmax, a causal one that may only look back, and linear
-# attention. Test error of either branch, beside that of the best predictor that sees positions only. Another student
-# is one more line.
+# The same teacher and the same tokens, three students: softmax, a causal one that may only look
+# back, and linear attention. Test error of either branch, beside that of the best predictor that
+# sees positions only. Another student is one more line.
 
 # %%
 import jax
@@ -19,13 +19,15 @@ def causal(h):
 
 
 students = {
-    "softmax": dotphase.softmax_attention(1),
+    "softmax": dotphase.attentions.softmax(1),
     "causal softmax": dotphase.Attention(causal, 1),
-    "linear": dotphase.linear_attention(1),
+    "linear": dotphase.attentions.linear(1),
 }
 scenario = dotphase.paper(alpha=2, omega=0.3)
 found = {
-    (name, start): dotphase.solve(scenario.vary(student=student), start, rule=dotphase.Sobol(2**12), rtol=None)
+    (name, start): dotphase.solve(
+        scenario.vary(student=student), start, rule=dotphase.Sobol(2**12), rtol=None
+    )
     for name, student in students.items()
     for start in ("semantic", "positional")
 }
@@ -40,7 +42,11 @@ for (name, start), solution in found.items():
     axes.errorbar(float(error), at, xerr=error.error, **shown, label=None if at else start)
 axes.axvline(baseline, color="black", ls="--", label="linear baseline")
 axes.set_yticks(range(len(students)), list(students))
-axes.set(xlabel="test error, α = 2, ω = 0.3 (grey: the branch is not there)", ylim=(-0.5, 2.5), xscale="log")
+axes.set(
+    xlabel="test error, α = 2, ω = 0.3 (grey: the branch is not there)",
+    ylim=(-0.5, 2.5),
+    xscale="log",
+)
 axes.legend(fontsize=8)
 figure.tight_layout()
 plt.show()

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # The way training takes
 #
-# Adam from small random weights, in the plane of the two mechanisms: |m| grows first. Stars are the theory's two
-# fixed points at d → ∞.
+# Adam from small random weights, in the plane of the two mechanisms: |m| grows first. Stars are the
+# theory's two fixed points at d → ∞.
 
 # %%
 import matplotlib.pyplot as plt
@@ -25,7 +25,9 @@ for run in runs.runs:
     )
 for start, colour in (("semantic", "#0072B2"), ("positional", "#D55E00")):
     row = dotphase.solve(scenario, start, minimum="reached", rtol=2e-2).to_pandas()
-    axes.plot(abs(row.m), abs(row.theta), "*", ms=16, color=colour, mec="white", label=f"theory, {start}")
+    axes.plot(
+        abs(row.m), abs(row.theta), "*", ms=16, color=colour, mec="white", label=f"theory, {start}"
+    )
 axes.set(xlabel="|m|, overlap with the positions", ylabel="|θ|, overlap with the teacher")
 axes.legend(fontsize=8)
 plt.show()

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A small phase diagram
 #
-# A study over α and ω, drawn as it comes out of the store: blue where meaning has the lower training loss, orange
-# where position has. `dotphase phase-diagram` makes the large one.
+# A study over α and ω, drawn as it comes out of the store: blue where meaning has the lower
+# training loss, orange where position has. `dotphase phase-diagram` makes the large one.
 
 # %%
 from pathlib import Path
@@ -20,14 +20,16 @@ study = dotphase.Study.model_validate(
         "compute": {"theory": {"kind": "theory", "nodes": 2048, "follow": "alpha"}},
     }
 )
-dataset = dotphase.run_sweep(study, Path(mkdtemp()) / "plane.zarr", workers=1).load()
+dataset = dotphase.run_study(study, Path(mkdtemp()) / "plane.zarr", workers=1).load()
 
 # %%
 margin = dataset["theory_margin"]
 largest = float(abs(margin).max())
 colours = LinearSegmentedColormap.from_list("mechanisms", ["#0072B2", "white", "#D55E00"])
 figure, axes = plt.subplots(figsize=(5, 4))
-shown = axes.pcolormesh(margin.omega, margin.alpha, margin.T, cmap=colours, vmin=-largest, vmax=largest)
+shown = axes.pcolormesh(
+    margin.omega, margin.alpha, margin.T, cmap=colours, vmin=-largest, vmax=largest
+)
 figure.colorbar(shown, label="training loss, semantic − positional")
 axes.set(xlabel="ω, how positional the teacher is", ylabel="α = n/d, how much data there is")
 for sign, name, colour in ((1, "positional", "#D55E00"), (-1, "semantic", "#0072B2")):

@@ -1,23 +1,30 @@
 # %% [markdown]
 # # One sample, its lowest and its reached minimum
 #
-# The inner landscape of one sample of the positional branch. The spring pulls it towards its field w (cross), and its
-# lowest minimum is the star. But its signal (square) lies in the other basin, and that is where training leaves it.
+# The inner landscape of one sample of the positional branch. The spring pulls it towards its field
+# w (cross), and its lowest minimum is the star. But its signal (square) lies in the other basin,
+# and that is where training leaves it.
 
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from dotphase.theory.stability.stability.one_sample import samples
 
 import dotphase
-from dotphase.theory.one_sample import samples
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 solution = dotphase.solve(
-    dotphase.paper(alpha=2, omega=0.3), "positional", minimum="reached", rule=dotphase.Sobol(2**15), rtol=None
+    dotphase.paper(alpha=2, omega=0.3),
+    "positional",
+    minimum="reached",
+    rule=dotphase.Sobol(2**15),
+    rtol=None,
 )
 known = samples(solution)
 chosen = known.only(np.flatnonzero(known.higher)[:1])
-low, reached, w, start = (array[:, 0, 0] for array in (chosen.lowest, chosen.reached, chosen.w, chosen.start))
+low, reached, w, start = (
+    array[:, 0, 0] for array in (chosen.lowest, chosen.reached, chosen.w, chosen.start)
+)
 
 # %%
 edge = 1.45 * max(np.abs(low).max(), np.abs(reached).max(), np.abs(w).max())
@@ -33,11 +40,17 @@ axes.plot(*start, "s", color=ORANGE, ms=8, label=r"signal part of its field, $E[
 axes.plot(*reached, "o", color=ORANGE, ms=11, mec="white", label="minimum that training reaches")
 axes.plot(*low, "*", color=BLUE, ms=17, mec="white", label="lowest minimum")
 axes.plot(*w, "x", color="black", ms=9, mew=2, label="its field $w$")
-axes.set(xlabel="$z_1$, the first token's field", ylabel="$z_2$, the second token's field", aspect="equal")
+axes.set(
+    xlabel="$z_1$, the first token's field",
+    ylabel="$z_2$, the second token's field",
+    aspect="equal",
+)
 figure.legend(loc="lower center", ncols=2, fontsize=9, frameon=False)
 figure.subplots_adjust(bottom=0.2)
 plt.show()
 
 # %%
 gap = chosen.energy(chosen.reached)[0] - chosen.energy(chosen.lowest)[0]
-print(f"the reached minimum is {gap:.2g} above the lowest; {solution.higher_minima:.2%} of samples sit like this")
+print(
+    f"the reached minimum is {gap:.2g} above the lowest; {solution.higher_minima:.2%} of samples sit like this"
+)

@@ -1,4 +1,5 @@
-"""What all tests share: one folder of compiled programs, for this process, its siblings and the commands they run."""
+"""What all tests share: one folder of compiled programs, for this process, its siblings and the
+commands they run."""
 
 import atexit
 import os

@@ -1,8 +1,20 @@
-"""What the site makes by itself: reference pages from the package, tables from stored results, pages from examples."""
+"""What the site makes by itself: reference pages from the package, tables from stored results,
+pages from examples."""
 
 from __future__ import annotations
 
-from . import commands, examples, figures, links, mathematics, notebooks, public, stored, tables, validation
+from . import (
+    commands,
+    examples,
+    figures,
+    links,
+    mathematics,
+    notebooks,
+    public,
+    stored,
+    tables,
+    validation,
+)
 from .sources import write_pages
 
 GENERATORS = (public.pages, commands.pages, tables.pages, examples.pages)
@@ -10,7 +22,10 @@ GENERATORS = (public.pages, commands.pages, tables.pages, examples.pages)
 
 def setup(app) -> dict:
     """Called by Sphinx."""
-    app.connect("config-inited", lambda app, config: write_pages(page for make in GENERATORS for page in make()))
+    app.connect(
+        "config-inited",
+        lambda app, config: write_pages(page for make in GENERATORS for page in make()),
+    )
     for part in (mathematics, stored, links, examples, figures, notebooks, validation):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -20,7 +20,11 @@ def pages() -> Iterator[Page]:
     for path, command in _walk(typer.main.get_command(app), ["dotphase"]):
         text += f"\n({'-'.join(path)})=\n## {' '.join(path)}\n\n{_help(command)}\n\n"
         text += f"```text\n{_usage(path, command)}\n```\n\n"
-        rows = [_row(parameter) for parameter in command.params if getattr(parameter, "name", "") != "help"]
+        rows = [
+            _row(parameter)
+            for parameter in command.params
+            if getattr(parameter, "name", "") != "help"
+        ]
         text += table(["", "", "default"], rows) if rows else ""
     yield "commands", text
 
@@ -40,7 +44,9 @@ def _help(command) -> str:
 
 def _usage(path: list[str], command) -> str:
     arguments = [
-        p.name.upper() + ("…" if p.nargs != 1 else "") for p in command.params if p.param_type_name == "argument"
+        p.name.upper() + ("…" if p.nargs != 1 else "")
+        for p in command.params
+        if p.param_type_name == "argument"
     ]
     return " ".join([*path, *arguments, "[OPTIONS]"])
 
@@ -58,6 +64,12 @@ def _default(parameter) -> str:
     value = parameter.default
     if parameter.required:
         return "required"
-    if value is None or callable(value) or value == () or value is False or "Sentinel" in repr(value):
+    if (
+        value is None
+        or callable(value)
+        or value == ()
+        or value is False
+        or "Sentinel" in repr(value)
+    ):
         return ""
     return str(value)

@@ -1,4 +1,5 @@
-"""The gallery: scripts of `examples/`, run cell by cell as pages, with their first picture as a thumbnail."""
+"""The gallery: scripts of `examples/`, run cell by cell as pages, with their first picture as a
+thumbnail."""
 
 from __future__ import annotations
 
@@ -47,16 +48,21 @@ def pages() -> Iterator[Page]:
         listed += f"examples/{name}\n"
     yield (
         "gallery",
-        f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n" + _toctree(listed),
+        f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n"
+        + _toctree(listed),
     )
 
 
 def _cell(cell) -> str:
-    return cell.source if cell.cell_type == "markdown" else f"```{{code-cell}} ipython3\n{cell.source}\n```"
+    return (
+        cell.source
+        if cell.cell_type == "markdown"
+        else f"```{{code-cell}} ipython3\n{cell.source}\n```"
+    )
 
 
 def _figures() -> str:
-    from dotphase.figures.catalogue import MODULES
+    from dotphase.figures.frame.catalogue import MODULES
 
     cards = ""
     for name in MODULES:

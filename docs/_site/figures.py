@@ -27,13 +27,15 @@ class FigureSource(SphinxDirective):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        from dotphase.figures.catalogue import MODULES, figure_named
+        from dotphase.figures.frame.catalogue import MODULES, figure_named
 
         name = self.arguments[0]
         path = ROOT / "src" / "dotphase" / "figures" / f"{MODULES[name]}.py"
         studies = figure_named(name).studies("quick")
         stored = [store for store in studies if (RESULTS / "figures" / f"{store}.zip").exists()]
-        links = " ".join(f"{{download}}`{store}.zip </results/figures/{store}.zip>`" for store in stored)
+        links = " ".join(
+            f"{{download}}`{store}.zip </results/figures/{store}.zip>`" for store in stored
+        )
         data = f"As computed for the picture, a CSV per computation: {links}." if stored else ""
         text = SOURCE.format(
             name=name,

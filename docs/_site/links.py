@@ -1,5 +1,5 @@
-"""Links both ways: names in the text lead to the reference, and the reference says where a name is used and which
-letters of the notation it speaks of."""
+"""Links both ways: names in the text lead to the reference, and the reference says where a name is
+used and which letters of the notation it speaks of."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def target(text: str) -> str | None:
     match = NAME.fullmatch(text)
     if match is None or match[2] not in public():
         return None
-    sure = match[1] or match[3] or match[2] in SURE or match[2] != match[2].lower() or "_" in match[2]
+    sure = (
+        match[1] or match[3] or match[2] in SURE or match[2] != match[2].lower() or "_" in match[2]
+    )
     return match[2] if sure else None
 
 
@@ -60,10 +62,16 @@ def link_names(app, doctree) -> None:
     uses = env.__dict__.setdefault("dotphase_uses", {})
     for pages in uses.values():
         pages.discard(page)
-    found = {match for block in doctree.findall(nodes.literal_block) for match in IN_CODE.findall(block.astext())}
+    found = {
+        match
+        for block in doctree.findall(nodes.literal_block)
+        for match in IN_CODE.findall(block.astext())
+    }
     for literal in list(doctree.findall(nodes.literal)):
         inside = literal.parent
-        if isinstance(inside, nodes.reference | addnodes.pending_xref | addnodes.desc_signature | nodes.title):
+        if isinstance(
+            inside, nodes.reference | addnodes.pending_xref | addnodes.desc_signature | nodes.title
+        ):
             continue
         name = target(literal.astext())
         if name is not None and page != f"generated/api/{name}":
@@ -96,7 +104,9 @@ def command(text: str) -> str | None:
 
 
 def _wrap(literal: nodes.literal, domain: str, kind: str, name: str, page: str) -> None:
-    link = addnodes.pending_xref("", refdomain=domain, reftype=kind, reftarget=name, refexplicit=True, refwarn=True)
+    link = addnodes.pending_xref(
+        "", refdomain=domain, reftype=kind, reftarget=name, refexplicit=True, refwarn=True
+    )
     link["refdoc"] = page
     literal.replace_self(link)
     link += literal
@@ -110,15 +120,28 @@ def fill(app, doctree, page) -> None:
         name = holder["name"]
         uses = sorted(getattr(app.env, "dotphase_uses", {}).get(name, ()))
         if uses:
-            holder += _line("Seen in", [(app.env.titles[use].astext(), use, "") for use in uses], app, page)
+            holder += _line(
+                "Seen in", [(app.env.titles[use].astext(), use, "") for use in uses], app, page
+            )
         letters = [
-            (letter, "notation", f"letter-{label}") for letter, label in LETTERS.items() if letter in doctree.astext()
+            (letter, "notation", f"letter-{label}")
+            for letter, label in LETTERS.items()
+            if letter in doctree.astext()
         ]
         if letters:
             holder += _line("Letters", letters, app, page)
 
 
-LETTERS = {"α": "alpha", "λ": "lambda", "ω": "omega", "σ": "sigma", "γ": "gamma", "τ": "tau", "π": "pi", "ρ": "rho"}
+LETTERS = {
+    "α": "alpha",
+    "λ": "lambda",
+    "ω": "omega",
+    "σ": "sigma",
+    "γ": "gamma",
+    "τ": "tau",
+    "π": "pi",
+    "ρ": "rho",
+}
 LETTERS |= {
     "θ": "overlaps",
     "ξ": "nodes",

@@ -1,4 +1,5 @@
-"""MathJax as one file of the site, from a package of the index: nothing is fetched when a page is read."""
+"""MathJax as one file of the site, from a package of the index: nothing is fetched when a page is
+read."""
 
 from __future__ import annotations
 
@@ -17,5 +18,6 @@ def setup(app) -> None:
 def _copy(app, failure) -> None:
     if failure is None and app.builder.format == "html":
         shutil.copy(
-            str(distribution("sphinx-mathjax-offline").locate_file(FILE)), Path(app.outdir) / "_static" / "mathjax.js"
+            str(distribution("sphinx-mathjax-offline").locate_file(FILE)),
+            Path(app.outdir) / "_static" / "mathjax.js",
         )

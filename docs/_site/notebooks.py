@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROLE = re.compile(r"\{[\w:-]+\}`([^`<]+?)(?: <[^`>]*>)?`")  # a role of the site, of which a notebook knows nothing
+ROLE = re.compile(
+    r"\{[\w:-]+\}`([^`<]+?)(?: <[^`>]*>)?`"
+)  # a role of the site, of which a notebook knows nothing
 LINK = '\n\n<p class="notebook"><a href="{up}notebooks/{name}.ipynb" download>This page as a notebook</a></p>\n'
 
 
@@ -31,7 +33,11 @@ def _write(app, failure) -> None:
         if is_notebook(text):
             notebook = jupytext.reads(text, fmt="md:myst")
             # Cells that only hand numbers to the text of the page are no use elsewhere.
-            notebook.cells = [cell for cell in notebook.cells if "remove-cell" not in cell.metadata.get("tags", ())]
+            notebook.cells = [
+                cell
+                for cell in notebook.cells
+                if "remove-cell" not in cell.metadata.get("tags", ())
+            ]
             for cell in notebook.cells:
                 if cell.cell_type == "markdown":
                     cell.source = ROLE.sub(r"\1", cell.source)

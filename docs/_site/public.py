@@ -13,7 +13,8 @@ from typing import Any
 
 from .sources import Page, table
 
-ROOMS = {  # in the order of the reference: title, and the folder of the package its names are defined in
+# in the order of the reference: title, and the folder of the package its names are defined in
+ROOMS = {
     "scenario": "What is learned",
     "theory": "Theory, d → ∞",
     "finite": "Finite size",
@@ -68,10 +69,15 @@ def _index(top: dict[str, Any], parts: dict[str, str]) -> str:
     for folder in rooms:
         inside = {name: found for name, found in top.items() if room(found) == folder}
         if inside:
-            rows = [[f"[`{name}`](#dotphase.{name})", first_line(found)] for name, found in inside.items()]
+            rows = [
+                [f"[`{name}`](#dotphase.{name})", first_line(found)]
+                for name, found in inside.items()
+            ]
             text += f"\n## {ROOMS.get(folder, folder)}\n\n{table(['name', ''], rows)}"
     text += "\n## Parts with names of their own\n\n"
-    text += table(["part", ""], [[f"[`dotphase.{part}`]({part}.md)", title] for part, title in parts.items()])
+    text += table(
+        ["part", ""], [[f"[`dotphase.{part}`]({part}.md)", title] for part, title in parts.items()]
+    )
     listed = "\n".join([*top, *parts])
     return f"{text}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
 
@@ -103,7 +109,9 @@ def entry(module: str, name: str, found: Any) -> str:
         body = "\n\n".join([markdown(inspect.getdoc(found) or ""), *_members(found)])
         return _directive(kind, name, f"{_short(name, found)}", body, module)
     if callable(found):
-        return _directive("function", name, _short(name, found), markdown(inspect.getdoc(found) or ""), module)
+        return _directive(
+            "function", name, _short(name, found), markdown(inspect.getdoc(found) or ""), module
+        )
     return _directive("data", full, name, f"`{found!r}`", module)
 
 
@@ -120,10 +128,13 @@ def _short(name: str, found: Any) -> str:
     except (TypeError, ValueError):
         return name
     strip = lambda text: re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", str(text))
-    known = getattr(inspect.unwrap(found), "__globals__", None) or vars(sys.modules[found.__module__])
+    known = getattr(inspect.unwrap(found), "__globals__", None) or vars(
+        sys.modules[found.__module__]
+    )
     _plain = lambda annotation: _annotation(annotation, known)
     parameters = [
-        p.replace(annotation=_plain(p.annotation), default=_legible(p.default)) for p in signature.parameters.values()
+        p.replace(annotation=_plain(p.annotation), default=_legible(p.default))
+        for p in signature.parameters.values()
     ]
     returns = _plain(signature.return_annotation)
     return f"{name}{strip(signature.replace(parameters=parameters, return_annotation=returns))}".replace(
@@ -140,7 +151,8 @@ class _Legible:
 
 
 def _annotation(annotation: Any, known: dict[str, Any]) -> Any:
-    """An annotation as text, names of unions written out: a reader of the reference does not know them."""
+    """An annotation as text, names of unions written out: a reader of the reference does not know
+    them."""
     if annotation is inspect.Signature.empty:
         return annotation
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
@@ -155,28 +167,42 @@ def _legible(default: Any) -> Any:
         return _Legible(f"2**{default.bit_length() - 1}")
     text = repr(default)
     return _Legible(
-        '"' + default + '"' if isinstance(default, str) else text if len(text) < 40 and "<" not in text else "…"
+        '"' + default + '"'
+        if isinstance(default, str)
+        else text
+        if len(text) < 40 and "<" not in text
+        else "…"
     )
 
 
 def _members(found: type) -> Iterator[str]:
     """Public methods and properties that have help, those of its ancestors in the package included."""
     seen = dict.fromkeys(
-        name for kind in found.__mro__ if kind.__module__.startswith("dotphase") for name in vars(kind)
+        name
+        for kind in found.__mro__
+        if kind.__module__.startswith("dotphase")
+        for name in vars(kind)
     )
     for name in sorted(seen):
         if name.startswith("_") or name in ("model_config",):
             continue
         member = inspect.getattr_static(found, name)
         owner = next(kind for kind in found.__mro__ if name in vars(kind))
-        doc = inspect.getdoc(getattr(member, "func", None) or member) if not isinstance(member, str) else ""
+        doc = (
+            inspect.getdoc(getattr(member, "func", None) or member)
+            if not isinstance(member, str)
+            else ""
+        )
         if not doc or (owner.__name__ == "Result" and found.__name__ != "Result"):
             continue
         if isinstance(member, (staticmethod, classmethod)):
             yield _directive("method", name, _short(name, getattr(found, name)), markdown(doc))
         elif inspect.isfunction(member):
             yield _directive(
-                "method", name, _short(name, member).replace("(self, ", "(").replace("(self)", "()"), markdown(doc)
+                "method",
+                name,
+                _short(name, member).replace("(self, ", "(").replace("(self)", "()"),
+                markdown(doc),
             )
         elif isinstance(member, property) or hasattr(member, "func"):
             yield _directive("property", name, name, markdown(doc))
@@ -187,14 +213,21 @@ def markdown(doc: str) -> str:
     lines, block, text = doc.splitlines(), [], []
     for at, line in enumerate([*lines, ""]):
         opens = block or (line.startswith("    ") and (not text or not text[-1].strip()))
-        if opens and (line.startswith("    ") or (not line.strip() and at < len(lines) and _goes_on(lines, at))):
+        if opens and (
+            line.startswith("    ")
+            or (not line.strip() and at < len(lines) and _goes_on(lines, at))
+        ):
             block.append(line[4:])
             continue
         if block:
             text += [_code("\n".join(block)), ""]
             block = []
         text.append(line)
-    return "\n".join(text).strip().replace("\\", "\\\\") if "\\" in doc and "$" not in doc else "\n".join(text).strip()
+    return (
+        "\n".join(text).strip().replace("\\", "\\\\")
+        if "\\" in doc and "$" not in doc
+        else "\n".join(text).strip()
+    )
 
 
 def _goes_on(lines: list[str], at: int) -> bool:

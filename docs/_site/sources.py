@@ -23,7 +23,8 @@ def digest() -> str:
 
 
 def write_pages(pages: Iterable[Page]) -> None:
-    """Write what has changed, so that Sphinx reads no page twice, and remove what is no longer made."""
+    """Write what has changed, so that Sphinx reads no page twice, and remove what is no longer
+    made."""
     made = {GENERATED / f"{name}.md": text for name, text in pages}
     for path, text in made.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -35,5 +36,7 @@ def write_pages(pages: Iterable[Page]) -> None:
 
 def table(head: list[str], rows: Iterable[list[str]]) -> str:
     """A table of Markdown."""
-    cells = lambda row: "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+    cells = lambda row: (
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
+    )
     return "\n".join([cells(head), "|" + "---|" * len(head), *map(cells, rows)]) + "\n"

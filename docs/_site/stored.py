@@ -1,4 +1,5 @@
-"""Numbers and tables of pages, from `docs/results/*.json`: no page has a measured number typed into it.
+"""Numbers and tables of pages, from `docs/results/*.json`: no page has a measured number typed into
+it.
 
 {stored}`reached:transitions/train-loss, lowest, ω = 0.3/location`    a number, or value ± error
 
@@ -39,7 +40,11 @@ def show(value: Any) -> str:
 
     if value is None:
         return ""
-    if isinstance(value, list) and len(value) == 2 and all(isinstance(part, int | float) for part in value):
+    if (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(part, int | float) for part in value)
+    ):
         return str(Estimate(*value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -52,7 +57,9 @@ class Stored(SphinxRole):
         try:
             return [nodes.Text(show(look_up(self.text)))], []
         except (KeyError, IndexError, OSError) as error:
-            message = self.inliner.reporter.error(f"stored: nothing at {self.text!r} ({error!r})", line=self.lineno)
+            message = self.inliner.reporter.error(
+                f"stored: nothing at {self.text!r} ({error!r})", line=self.lineno
+            )
             return [], [message]
 
 
@@ -68,7 +75,13 @@ class StoredTable(SphinxDirective):
         found = results(name)["tables"][key]
         text = table(found["columns"], [[show(cell) for cell in row] for row in found["rows"]])
         text += "\n" + " ".join(
-            filter(None, [found.get("note"), f"Recomputed by `{found['command']}`." if found.get("command") else ""])
+            filter(
+                None,
+                [
+                    found.get("note"),
+                    f"Recomputed by `{found['command']}`." if found.get("command") else "",
+                ],
+            )
         )
         return self.parse_text_to_nodes(text)
 

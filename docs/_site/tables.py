@@ -79,14 +79,17 @@ def _title(model: Any) -> str:
     if kind is not None:
         return "kind = " + " or ".join(f'`"{value}"`' for value in kind.annotation.__args__)
     name = model.__name__.removesuffix("Table").lower()
-    return {"scenario": "The file", "token": "`tokens`", "position": "`positions`", "scales": "`tokens.scales`"}.get(
-        name, f"`{name}`"
-    )
+    return {
+        "scenario": "The file",
+        "token": "`tokens`",
+        "position": "`positions`",
+        "scales": "`tokens.scales`",
+    }.get(name, f"`{name}`")
 
 
 def _study_tables() -> str:
-    from dotphase.sweeps.engine.kind import all_kinds
-    from dotphase.sweeps.engine.study import Study
+    from dotphase.studies.study.computation import all_kinds
+    from dotphase.studies.study.study import Study
 
     text = f"\n## The file\n\n{markdown(inspect.getdoc(Study) or '')}\n\n{_fields(Study)}"
     for kind in all_kinds():
@@ -98,7 +101,9 @@ def _study_tables() -> str:
 def _fields(model: Any) -> str:
     schema = model.model_json_schema()
     definitions, rows = schema.get("$defs", {}), []
-    schema = definitions[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema  # one that contains itself
+    schema = (
+        definitions[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+    )  # one that contains itself
     required = schema.get("required", ())
     for name, field in schema["properties"].items():
         default = (
@@ -121,7 +126,9 @@ def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
     for joined in ("anyOf", "oneOf", "allOf"):
         if joined in field:
             return " or ".join(
-                dict.fromkeys(_type(each, definitions) for each in field[joined] if each.get("type") != "null")
+                dict.fromkeys(
+                    _type(each, definitions) for each in field[joined] if each.get("type") != "null"
+                )
             )
     if "$ref" in field:
         name = field["$ref"].rsplit("/", 1)[1]
@@ -135,7 +142,9 @@ def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
             else _type(inner, definitions)
         )
     if field.get("type") == "array":
-        return "a list of " + _type(field.get("items") or {"type": "any"}, definitions).removeprefix("a ")
+        return "a list of " + _type(
+            field.get("items") or {"type": "any"}, definitions
+        ).removeprefix("a ")
     words = {
         "integer": "whole number",
         "number": "number",

@@ -1,4 +1,5 @@
-"""Draw the pictures of docs/finite.md again: `python docs/pictures/finite.py [clusters trajectories sizes]`.
+"""Draw the pictures of docs/finite.md again: `python docs/pictures/finite.py [clusters trajectories
+sizes]`.
 
 The first two take a minute or two each, the sizes about half an hour on two cores.
 """
@@ -9,12 +10,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from dotphase.finite.training.training.training import train
 
-from dotphase.comparison import NoisyStart, draw_clusters, draw_sizes, draw_trajectories, follow
 from dotphase.comparison.compare import theory_value
-from dotphase.finite import train
-from dotphase.scenario import paper
-from dotphase.theory import solve
+from dotphase.comparison.plots import draw_clusters, draw_sizes, draw_trajectories
+from dotphase.comparison.trajectories import NoisyStart, follow
+from dotphase.scenario.presets import paper
+from dotphase.theory.solver.solve import solve
 
 HERE = Path(__file__).parent
 SEEDS_AT = {250: 400, 500: 200, 1000: 100, 2000: 24}
@@ -37,7 +39,9 @@ def trajectories() -> None:
     start = NoisyStart(semantic=0.6, positional=0.05, noise=0.4, response=2.0)
     followed = follow(paper(alpha=2.0, omega=0.3), 1000, 12, start, steps=4)
     title = "undamped iterations, d = 1000, 12 seeds; bars: standard deviation of one seed"
-    draw_trajectories(followed, ["q_1", "V_1", "m_1", "θ_1"], HERE / "finite-trajectories.png", title)
+    draw_trajectories(
+        followed, ["q_1", "V_1", "m_1", "θ_1"], HERE / "finite-trajectories.png", title
+    )
 
 
 def sizes() -> None:

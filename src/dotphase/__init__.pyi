@@ -1,25 +1,39 @@
-# The public names of dotphase and where they live, in one place: __init__.py reads this file, and so do editors and
-# type checkers. ASCII only, since it is read whatever the locale.
+# The public names of dotphase by topic, in one place: __init__.py reads this file, and so do editors and type
+# checkers. Less common names are in the submodules listed at the end. ASCII only: it is read whatever the locale.
 
+# What is learned
+from . import attentions as attentions
+
+# Topics of their own
+from . import bayes as bayes
 from . import counting as counting
-from . import sweeps as sweeps
+from . import finite as finite
+from . import learning as learning
+from . import scenario as scenario
+from . import studies as studies
+from . import text as text
+from . import theory as theory
+
+# Both compared, and what every answer offers
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
-from .estimate import Estimate as Estimate
+
+# Finite d
 from .finite import LBFGS as LBFGS
 from .finite import Adam as Adam
 from .finite import GradientDescent as GradientDescent
-from .finite import LinearFits as LinearFits
-from .finite import Objective as Objective
 from .finite import Runs as Runs
 from .finite import exact_test_error as exact_test_error
-from .finite import fit_linear as fit_linear
 from .finite import gamp as gamp
 from .finite import sample as sample
 from .finite import train as train
-from .gaussian import GaussHermite as GaussHermite
-from .gaussian import Sobol as Sobol
-from .pictures import plot as plot
+
+# The theory, as d goes to infinity
+from .numerics import GaussHermite as GaussHermite
+from .numerics import Sobol as Sobol
+from .overlaps import Overlaps as Overlaps
+from .plotting import plot as plot
+from .results import Estimate as Estimate
 from .results import Result as Result
 from .results import load as load
 from .scenario import Attention as Attention
@@ -27,68 +41,22 @@ from .scenario import Positions as Positions
 from .scenario import Scales as Scales
 from .scenario import Scenario as Scenario
 from .scenario import Tokens as Tokens
-from .scenario import causal_attention as causal_attention
-from .scenario import constant_attention as constant_attention
-from .scenario import correlated as correlated
-from .scenario import exponential_correlation as exponential_correlation
-from .scenario import heads_attention as heads_attention
-from .scenario import isotropic as isotropic
-from .scenario import kernel_attention as kernel_attention
-from .scenario import linear_attention as linear_attention
-from .scenario import mixture as mixture
-from .scenario import no_positions as no_positions
-from .scenario import opposite_positions as opposite_positions
 from .scenario import paper as paper
-from .scenario import positions_from_gram as positions_from_gram
 from .scenario import read_scenario as read_scenario
-from .scenario import relative_attention as relative_attention
-from .scenario import relu_attention as relu_attention
-from .scenario import scenario_from_toml as scenario_from_toml
-from .scenario import scenario_to_toml as scenario_to_toml
-from .scenario import sigmoid_attention as sigmoid_attention
-from .scenario import sink_attention as sink_attention
-from .scenario import softmax_attention as softmax_attention
-from .scenario import tempered_attention as tempered_attention
 from .scenario import write_scenario as write_scenario
-from .sweeps import Study as Study
-from .sweeps import open_sweep as open_sweep
-from .sweeps import read_study as read_study
-from .sweeps import run_sweep as run_sweep
-from .text import MeasuredTokens as MeasuredTokens
-from .text import Sentences as Sentences
-from .text import load_sentences as load_sentences
-from .text import phase_of as phase_of
-from .text import read_embeddings as read_embeddings
-from .text import read_text as read_text
-from .text import scenario_of as scenario_of
-from .text import tokens_from_samples as tokens_from_samples
-from .text import universality as universality
-from .theory import Baseline as Baseline
-from .theory import Overlaps as Overlaps
-from .theory import Solution as Solution
-from .theory import SolveError as SolveError
-from .theory import linear_baseline as linear_baseline
-from .theory import solve as solve
-from .theory import solve_many as solve_many
-from .theory.branches import find_fixed_points as find_fixed_points
-from .theory.branches import follow as follow
-from .theory.branches import spinodal as spinodal
-from .theory.curves import Branches as Branches
-from .theory.curves import branches as branches
-from .theory.one_step import one_step as one_step
-from .theory.one_step import one_step_scan as one_step_scan
-from .theory.one_step_result import OneStep as OneStep
-from .theory.one_step_result import OneStepScan as OneStepScan
-from .theory.roots import Transition as Transition
-from .theory.sensitivity import OptimalRidge as OptimalRidge
-from .theory.sensitivity import Sensitivity as Sensitivity
-from .theory.sensitivity import optimal_ridge as optimal_ridge
-from .theory.sensitivity import sensitivities as sensitivities
-from .theory.stability import Stability as Stability
-from .theory.stability import stability as stability
-from .theory.transitions import Phase as Phase
-from .theory.transitions import critical as critical
-from .theory.transitions import critical_line as critical_line
-from .theory.transitions import phase as phase
+from .theory.baseline import linear_baseline as linear_baseline
+from .theory.branches.continuation import find_fixed_points as find_fixed_points
+from .theory.branches.curves import Branches as Branches
+from .theory.branches.curves import branches as branches
+from .theory.branches.roots import Transition as Transition
+from .theory.branches.transitions import Phase as Phase
+from .theory.branches.transitions import critical as critical
+from .theory.branches.transitions import phase as phase
+from .theory.solver.solution import Solution as Solution
+from .theory.solver.solution import SolveError as SolveError
+from .theory.solver.solve import solve as solve
+from .theory.solver.solve import solve_many as solve_many
+from .theory.stability.stability import Stability as Stability
+from .theory.stability.stability import stability as stability
 
 __version__: str

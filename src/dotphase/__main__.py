@@ -1,6 +1,6 @@
 """`python -m dotphase`."""
 
-from dotphase.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

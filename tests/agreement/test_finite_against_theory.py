@@ -1,21 +1,25 @@
-"""Training at finite d against the theory at d → ∞, in standard errors, with the O(1/d) correction measured,
-not chosen.
+"""Training at finite d against the theory at d → ∞, in standard errors, with the O(1/d) correction
+measured, not chosen.
 
-An observable at dimension d is A + B/d + …; A is fitted over several d, and A is what the theory predicts.
+An observable at dimension d is A + B/d + …; A is fitted over several d, and A is what the theory
+predicts.
 """
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.training import train
 
 from dotphase.comparison.compare import theory_value
-from dotphase.finite import train
-from dotphase.scenario import paper
-from dotphase.theory import solve
+from dotphase.scenario.presets import paper
+from dotphase.theory.solver.solve import solve
 
 
 def extrapolated(scenario, start, seeds_at, names):
     """A ± its standard error for each observable: a weighted straight line in 1/d."""
-    runs = {d: train(scenario, d, start, seeds=range(1000, 1000 + seeds)) for d, seeds in seeds_at.items()}
+    runs = {
+        d: train(scenario, d, start, seeds=range(1000, 1000 + seeds))
+        for d, seeds in seeds_at.items()
+    }
     assert all(set(found.outcomes) == {"converged"} for found in runs.values())
     limits = {}
     for name in names:
@@ -74,7 +78,9 @@ def test_the_branches_are_not_confused(semantic_limits):
 @pytest.mark.parametrize("alpha", [1.25, 2.0])
 def test_up_to_two_thousand_dimensions(alpha):
     for start, names in (("semantic", SEMANTIC), ("positional", ("train_loss",))):
-        found = deviations(extrapolated(paper(alpha=alpha), start, LARGE, names), solve(paper(alpha=alpha), start))
+        found = deviations(
+            extrapolated(paper(alpha=alpha), start, LARGE, names), solve(paper(alpha=alpha), start)
+        )
         assert max(map(abs, found.values())) < 3.5, (start, found)
 
 
@@ -89,7 +95,11 @@ def test_a_thousand_dimensions_and_twenty_four_seeds():
             small = train(scenario, 250, start, seeds=range(2000, 2200))
             large = train(scenario, 1000, start, seeds=24)
             for name in names:
-                theory, here, there = theory_value(solution, name), large.adjusted(name), small.adjusted(name)
+                theory, here, there = (
+                    theory_value(solution, name),
+                    large.adjusted(name),
+                    small.adjusted(name),
+                )
                 correction = abs(there.value - theory.value) / 4
                 error = np.hypot(here.error, theory.error)
                 assert abs(here.value - theory.value) < 3 * error + correction, (alpha, start, name)

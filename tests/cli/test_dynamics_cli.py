@@ -1,4 +1,5 @@
-"""`dotphase dynamics` and `dotphase bayes`: what they print, and what they refuse before computing anything."""
+"""`dotphase dynamics` and `dotphase bayes`: what they print, and what they refuse before computing
+anything."""
 
 import json
 

@@ -1,4 +1,5 @@
-"""How commands refuse, stop and are cut off: one line and an exit code, before anything is computed."""
+"""How commands refuse, stop and are cut off: one line and an exit code, before anything is
+computed."""
 
 import json
 import os
@@ -8,13 +9,13 @@ import sys
 import time
 
 import pytest
+from dotphase.theory.branches.continuation.transitions import critical
 from typer.testing import CliRunner
 
 import dotphase
 from dotphase.cli.app import app
 from dotphase.cli.options import print_table
-from dotphase.theory import solve, solve_many
-from dotphase.theory.transitions import critical
+from dotphase.theory.solver.solve import solve, solve_many
 
 
 def run(*words):
@@ -34,14 +35,26 @@ def run(*words):
         (("--dance",), "No such option: --dance"),
         (("transition",), "Missing argument"),
         (("transition", "magic"), "transition: expected one of train-loss"),
-        (("transition", "train-loss", "--between", "-1:5"), "between: sample_ratio: α must be positive"),
+        (
+            ("transition", "train-loss", "--between", "-1:5"),
+            "between: sample_ratio: α must be positive",
+        ),
         (("transition", "train-loss", "--between", "5:1"), "expected low < high"),
-        (("transition", "train-loss", "--budget", 100), "budget: 100 nodes do not allow the first rule"),
+        (
+            ("transition", "train-loss", "--budget", 100),
+            "budget: 100 nodes do not allow the first rule",
+        ),
         (("transition", "spinodal", "--budget", 10), "budget: at least 64 nodes"),
         (("gamp", "--iterations", 0), "iterations"),
         (("branches", "--alphas", "1,two"), "--alphas: expected numbers"),
-        (("phase-diagram", "--out", "somewhere", "--nodes", 1000), "--nodes: nodes come in powers of two"),
-        (("phase-diagram", "--out", "somewhere", "--alphas", "0.1:inf:3"), "--alphas: expected first < last"),
+        (
+            ("phase-diagram", "--out", "somewhere", "--nodes", 1000),
+            "--nodes: nodes come in powers of two",
+        ),
+        (
+            ("phase-diagram", "--out", "somewhere", "--alphas", "0.1:inf:3"),
+            "--alphas: expected first < last",
+        ),
         (("phase-diagram", "--out", "file/below"), "--out: cannot write to file/below"),
         (("compare", "--picture", "file/below/a.png"), "--picture: cannot write to file/below"),
         (("counting", "train", "--out", "file/below/run"), "--out: cannot write to file/below"),
@@ -67,12 +80,21 @@ def test_bad_input_is_one_line_and_code_two(words, says, tmp_path, monkeypatch):
         (lambda: solve(dotphase.paper(), rtol=-1), "rtol: must be positive"),
         (lambda: solve(dotphase.paper(), tolerance=0), "tolerance: must be positive"),
         (lambda: solve(dotphase.paper(), most_evaluations=0), "most_evaluations: at least one"),
-        (lambda: solve(dotphase.paper(), budget=100), "budget: 100 nodes do not allow the first rule"),
-        (lambda: solve_many([dotphase.paper()], ("semantic", "positional")), "starts: 2 for 1 scenarios"),
+        (
+            lambda: solve(dotphase.paper(), budget=100),
+            "budget: 100 nodes do not allow the first rule",
+        ),
+        (
+            lambda: solve_many([dotphase.paper()], ("semantic", "positional")),
+            "starts: 2 for 1 scenarios",
+        ),
         (lambda: critical(None), "scenario: expected a Scenario"),
         (lambda: critical(dotphase.paper(), between=(-1, 5)), "between: sample_ratio"),
         (lambda: critical(dotphase.paper(), along="mixing", between=(0.1, 2)), "between: mixing"),
-        (lambda: dotphase.Sobol(1000), "count: nodes come in powers of two, 1000 is none; take 1024"),
+        (
+            lambda: dotphase.Sobol(1000),
+            "count: nodes come in powers of two, 1000 is none; take 1024",
+        ),
     ],
 )
 def test_the_theory_refuses_before_it_computes(call, says):
@@ -93,14 +115,18 @@ def test_no_answer_is_code_three_without_warnings():
 
 
 def test_options_go_by_the_names_of_the_paper_and_of_the_code():
-    letters = run("baseline", "--omega", "0.2", "--sigma", "0.6", "--lambda", "0.1", "--alpha", "1", "--json")
+    letters = run(
+        "baseline", "--omega", "0.2", "--sigma", "0.6", "--lambda", "0.1", "--alpha", "1", "--json"
+    )
     words = ("--mixing", "0.2", "--token-deviation", "0.6", "--ridge", "0.1", "--sample-ratio", "1")
     assert run("baseline", *words, "--json").stdout == letters.stdout
     assert json.loads(letters.stdout)["test_error"]["value"] > 0
 
 
 def test_branches_answer_in_json():
-    answer = json.loads(run("branches", "--alphas", "2", "--rtol", "0.1", "--seed", "3", "--json").stdout)
+    answer = json.loads(
+        run("branches", "--alphas", "2", "--rtol", "0.1", "--seed", "3", "--json").stdout
+    )
     (point,) = answer["points"]
     assert (point["alpha"], point["winner"]) == (2.0, "semantic")
     assert point["margin"]["value"] > 2 * point["margin"]["error"]
@@ -133,10 +159,17 @@ def test_a_reader_that_leaves_is_no_error():
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_any_encoding_will_do(encoding):
-    locale = {"PYTHONIOENCODING": encoding, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    locale = {
+        "PYTHONIOENCODING": encoding,
+        "LC_ALL": "C",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    }
     out, err = process("baseline", env=os.environ | locale).communicate()
     assert b"0.00197138" in out, err
-    assert (b"eps_lin" in out) == (encoding == "cp1252")  # ASCII is taken for a locale that was not set
+    assert (b"eps_lin" in out) == (
+        encoding == "cp1252"
+    )  # ASCII is taken for a locale that was not set
     out, err = process("solve", "--alpha", "-1", env=os.environ | locale).communicate()
     assert err.startswith(b"error: sample_ratio")
     assert len(err.splitlines()) == 1
@@ -144,7 +177,9 @@ def test_any_encoding_will_do(encoding):
 
 def test_an_interruption_is_one_line_and_code_130(tmp_path):
     begun = process("solve", env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)})
-    while begun.poll() is None and not any(tmp_path.iterdir()):  # until the first program is compiled, of several
+    while begun.poll() is None and not any(
+        tmp_path.iterdir()
+    ):  # until the first program is compiled, of several
         time.sleep(0.05)
     begun.send_signal(signal.SIGINT)
     out, err = begun.communicate(timeout=120)

@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
-from dotphase.scenario import paper, write_scenario
+from dotphase.scenario.files import write_scenario
+from dotphase.scenario.presets import paper
 
 
 def run(*words):
@@ -17,7 +18,18 @@ def run(*words):
 
 
 def test_solve_answers_in_json():
-    result = run("solve", "--alpha", "2", "--omega", "0.3", "--branch", "positional", "--rtol", "0.02", "--json")
+    result = run(
+        "solve",
+        "--alpha",
+        "2",
+        "--omega",
+        "0.3",
+        "--branch",
+        "positional",
+        "--rtol",
+        "0.02",
+        "--json",
+    )
     assert result.exit_code == 0
     answer = json.loads(result.stdout)
     assert answer["branch"] == "positional"
@@ -30,12 +42,24 @@ def test_solve_answers_in_json():
     assert answer["stability"]["verdict"] != "unknown"
     assert 0 < answer["stability"]["replicon"]["value"] < 1
     assert answer["stability"]["replicon"]["error"] > 0
-    assert answer["stability"]["eigenvalues"]["m"]["value"][0] < -4 * answer["stability"]["eigenvalues"]["m"]["error"]
+    assert (
+        answer["stability"]["eigenvalues"]["m"]["value"][0]
+        < -4 * answer["stability"]["eigenvalues"]["m"]["error"]
+    )
 
 
 def test_all_branches_are_a_list_and_a_file_is_a_scenario(tmp_path):
     write_scenario(paper(1.0, 0.1), tmp_path / "task.toml")
-    result = run("solve", "--scenario", str(tmp_path / "task.toml"), "--alpha", "2", "--rtol", "0.05", "--json")
+    result = run(
+        "solve",
+        "--scenario",
+        str(tmp_path / "task.toml"),
+        "--alpha",
+        "2",
+        "--rtol",
+        "0.05",
+        "--json",
+    )
     answers = json.loads(result.stdout)
     assert [answer["branch"] for answer in answers] == ["semantic", "positional", "uninformed"]
 
@@ -50,14 +74,29 @@ def test_the_table_for_people_names_branches_and_errors():
 
 
 def test_stability_can_be_left_out():
-    assert "stability" not in json.loads(run("solve", "--branch", "semantic", "--no-stability", "--json").stdout)
+    assert "stability" not in json.loads(
+        run("solve", "--branch", "semantic", "--no-stability", "--json").stdout
+    )
 
 
 def test_the_onset_of_an_instability_is_a_transition():
-    words = ("--omega", "0.3", "--between", "1.5:2", "--budget", "2048", "--branch", "positional", "--json")
+    words = (
+        "--omega",
+        "0.3",
+        "--between",
+        "1.5:2",
+        "--budget",
+        "2048",
+        "--branch",
+        "positional",
+        "--json",
+    )
     answer = json.loads(run("transition", "instability", *words).stdout)
     assert (answer["kind"], answer["outcome"], answer["alpha"]) == ("instability", "absent", None)
-    assert "the eigenvalue along θ of the positional branch is below one throughout" in answer["reason"]
+    assert (
+        "the eigenvalue along θ of the positional branch is below one throughout"
+        in answer["reason"]
+    )
 
 
 def test_baseline():
@@ -99,5 +138,7 @@ def test_help_needs_no_heavy_library():
         "heavy = {'jax', 'scipy', 'numpy', 'matplotlib', 'xarray', 'dask', 'pandas'} & set(sys.modules)\n"
         "sys.exit(f'loaded {heavy}' if heavy else 0)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

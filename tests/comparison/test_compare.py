@@ -3,19 +3,14 @@ import json
 import numpy as np
 import pytest
 
-from dotphase.comparison import (
-    NoisyStart,
-    compare,
-    draw_clusters,
-    draw_comparison,
-    draw_sizes,
-    draw_trajectories,
-    follow,
-)
-from dotphase.estimate import Estimate
-from dotphase.finite import Instance, overlaps
-from dotphase.gaussian import Sobol
-from dotphase.scenario import paper
+from dotphase.comparison.compare import compare
+from dotphase.comparison.plots import draw_clusters, draw_comparison, draw_sizes, draw_trajectories
+from dotphase.comparison.trajectories import NoisyStart, follow
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.overlaps import overlaps
+from dotphase.numerics.rules import Sobol
+from dotphase.results.estimate import Estimate
+from dotphase.scenario.presets import paper
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +28,11 @@ def test_every_observable_of_every_start_has_all_three_answers(comparison):
 
 
 def test_deviations_are_in_standard_errors():
-    from dotphase.comparison import Entry
+    from dotphase.comparison.compare import Entry
 
-    entry = Entry("semantic", "q", Estimate(1.0, 0.3), Estimate(1.5, 0.4, 8), Estimate(2.0, np.inf, 1))
+    entry = Entry(
+        "semantic", "q", Estimate(1.0, 0.3), Estimate(1.5, 0.4, 8), Estimate(2.0, np.inf, 1)
+    )
     assert entry.deviation(entry.passed) == pytest.approx(1.0)
     assert entry.deviation(entry.trained) is None
 
@@ -63,7 +60,10 @@ def test_pictures_are_drawn(comparison, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [({"starts": ["uninformed"]}, "starts: expected some of semantic, positional"), ({"seeds": [1, 1]}, "given once")],
+    [
+        ({"starts": ["uninformed"]}, "starts: expected some of semantic, positional"),
+        ({"seeds": [1, 1]}, "given once"),
+    ],
 )
 def test_what_cannot_be_compared_is_refused(arguments, says):
     with pytest.raises(ValueError, match=says):

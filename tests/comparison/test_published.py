@@ -17,9 +17,12 @@ def test_the_planar_rule_is_exact_up_to_degree_seven_and_no_further():
     assert max(off(a, 8 - a) for a in range(9)) > 0.1
 
 
-@pytest.mark.parametrize(("branch", "wanted"), [("positional", (-2.2, 0.4)), ("semantic", (-0.5, 0.0))])
+@pytest.mark.parametrize(
+    ("branch", "wanted"), [("positional", (-2.2, 0.4)), ("semantic", (-0.5, 0.0))]
+)
 def test_it_ends_a_few_per_cent_off_where_averages_converge(branch, wanted):
-    """Per cent in q and in m or θ at α = 2, against converged averages; the published curves are off by as much."""
+    """Per cent in q and in m or θ at α = 2, against converged averages; the published curves are
+    off by as much."""
     converged = {"positional": (0.0511, 0.2583), "semantic": (0.1148, 0.1581)}[branch]
     (q, m, _, theta), _, iterations = published(paper(2.0, 0.3), branch)
     found = np.array([q, abs(m) + abs(theta)]) / converged - 1

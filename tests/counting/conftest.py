@@ -1,4 +1,5 @@
-"""Shared by the counting tests: a task to check the machinery with, and one that is learnt in seconds."""
+"""Shared by the counting tests: a task to check the machinery with, and one that is learnt in
+seconds."""
 
 from dataclasses import replace
 
@@ -9,9 +10,15 @@ from dotphase.counting import CountingTask, Experiment, Recipe, train
 # One shape for all tests of the machinery, since compiling takes longer than running it.
 # An epoch is 525 small steps: long enough to be killed in the middle of it.
 MACHINERY = Experiment(
-    task=CountingTask(length=4, letters=12, samples=6000), recipe=Recipe(batch=8, epochs=3), seeds=(0, 1)
+    task=CountingTask(length=4, letters=12, samples=6000),
+    recipe=Recipe(batch=8, epochs=3),
+    seeds=(0, 1),
 )
-QUICK = Experiment(task=CountingTask(length=6, letters=12, samples=12_000), recipe=Recipe(epochs=8), seeds=(0, 1, 2))
+QUICK = Experiment(
+    task=CountingTask(length=6, letters=12, samples=12_000),
+    recipe=Recipe(epochs=8),
+    seeds=(0, 1, 2),
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,4 +34,7 @@ def uninterrupted():
 @pytest.fixture(scope="session")
 def learnt():
     """Both mechanisms, trained in the quick setting."""
-    return {mechanism: train(replace(QUICK, mechanism=mechanism)) for mechanism in ("semantic", "positional")}
+    return {
+        mechanism: train(replace(QUICK, mechanism=mechanism))
+        for mechanism in ("semantic", "positional")
+    }

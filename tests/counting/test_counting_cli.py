@@ -48,7 +48,10 @@ def test_surgery_and_show(directory, tmp_path):
     answer = json.loads(result.stdout)
     assert answer["counts"] == [2, 2, 2, 2]
     assert list(answer["answers"]) == ["semantic, seed 0", "semantic, seed 0, after surgery"]
-    assert all(path.stat().st_size > 1000 for path in (tmp_path / "attention.png", tmp_path / "learning.png"))
+    assert all(
+        path.stat().st_size > 1000
+        for path in (tmp_path / "attention.png", tmp_path / "learning.png")
+    )
 
     assert "sentence" in ask("show", directory, "--seed", 1, "--out", tmp_path).stdout
     assert "travelled" in ask("surgery", directory, "--epochs", 1).stdout
@@ -58,8 +61,14 @@ def test_surgery_and_show(directory, tmp_path):
     ("arguments", "complaint"),
     [
         (["train", "--out", "DIR", *SMALL, "--mechanism", "lexical"], "mechanism must be one of"),
-        (["train", "--out", "DIR", *SMALL, "--mechanism", "free"], "mechanism is semantic there, free here"),
-        (["train", "--out", "DIR", *SMALL, "--length", "1"], "cannot draw 6000 different sequences"),
+        (
+            ["train", "--out", "DIR", *SMALL, "--mechanism", "free"],
+            "mechanism is semantic there, free here",
+        ),
+        (
+            ["train", "--out", "DIR", *SMALL, "--length", "1"],
+            "cannot draw 6000 different sequences",
+        ),
         (["train", "--out", "DIR", *SMALL, "--samples", "100"], "at least 40 validation sequences"),
         (["train", "--out", "DIR/config.json", *SMALL], "config.json"),
         (["surgery", "DIR", "--noise", "-1"], "noise must be 0 or more"),
@@ -83,5 +92,7 @@ def test_the_command_line_loads_nothing_heavy():
     """`dotphase --help` imports this module: it must stay light."""
     heavy = "('jax', 'numpy', 'matplotlib')"
     code = f"import sys, dotphase.cli.counting; print([m for m in {heavy} if m in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert answer.stdout.strip() == "[]"

@@ -11,7 +11,9 @@ from dotphase.counting.data import draw_sequences
 
 MANY = CountingTask(length=10, letters=15, samples=5000)
 FEW = CountingTask(length=4, letters=3, samples=60)  # of 81: numbered, not redrawn
-TASKS = pytest.mark.parametrize("task", [MANY, FEW, CountingTask(length=1, letters=300, samples=200)])
+TASKS = pytest.mark.parametrize(
+    "task", [MANY, FEW, CountingTask(length=1, letters=300, samples=200)]
+)
 
 
 def test_counts_are_those_of_a_counter():
@@ -51,7 +53,8 @@ def test_all_sequences_can_be_asked_for():
 
 @TASKS
 def test_letters_are_equally_likely_everywhere(task):
-    """Every letter at every position, within five standard errors (of independent draws, which is larger)."""
+    """Every letter at every position, within five standard errors (of independent draws, which is
+    larger)."""
     tokens = np.concatenate([np.concatenate(make_data(task, seed)) for seed in range(10)])
     p = 1 / task.letters
     shares = np.stack([(tokens == letter).mean(axis=0) for letter in range(task.letters)])

@@ -5,7 +5,14 @@ import numpy as np
 import optax
 import pytest
 
-from dotphase.counting import CountingTask, Recipe, count_letters, initial_weights, logits, make_data
+from dotphase.counting import (
+    CountingTask,
+    Recipe,
+    count_letters,
+    initial_weights,
+    logits,
+    make_data,
+)
 from dotphase.counting.epochs import (
     State,
     compiled_epoch,
@@ -60,7 +67,9 @@ def test_the_compiled_epoch_equals_a_plain_loop():
         weights = optax.apply_updates(weights, update)
         losses.append(loss)
     for ours, plain in zip(after.weights, weights, strict=True):
-        np.testing.assert_allclose(ours[1], plain, atol=1e-4)  # of moves up to 1e-2: rounding, eight steps on
+        np.testing.assert_allclose(
+            ours[1], plain, atol=1e-4
+        )  # of moves up to 1e-2: rounding, eight steps on
     np.testing.assert_allclose(record.train_loss[1], np.mean(losses), rtol=1e-4)
 
 
@@ -71,7 +80,9 @@ def test_the_loss_is_the_cross_entropy_of_the_counts():
     log_p = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
     counts = count_letters(tokens)
     loss, accuracy = loss_and_accuracy(weights, tokens, "free")
-    np.testing.assert_allclose(loss, -np.take_along_axis(log_p, counts[..., None], -1).mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        loss, -np.take_along_axis(log_p, counts[..., None], -1).mean(), rtol=1e-5
+    )
     np.testing.assert_allclose(accuracy, (scores.argmax(-1) == counts).mean(), rtol=1e-6)
 
 
@@ -80,11 +91,15 @@ def test_evaluation_does_not_depend_on_the_chunks(chunk):
     weights = initial_weights(jax.random.key(0), TASK, 8, 8)
     tokens = make_data(TASK, 0).validation
     np.testing.assert_allclose(
-        evaluate(weights, tokens, "free", chunk), loss_and_accuracy(weights, tokens, "free"), rtol=1e-5
+        evaluate(weights, tokens, "free", chunk),
+        loss_and_accuracy(weights, tokens, "free"),
+        rtol=1e-5,
     )
 
 
-@pytest.mark.parametrize("bad", [{"batch": 0}, {"epochs": 0}, {"learning_rate": -1.0}, {"optimiser": "lion"}])
+@pytest.mark.parametrize(
+    "bad", [{"batch": 0}, {"epochs": 0}, {"learning_rate": -1.0}, {"optimiser": "lion"}]
+)
 def test_impossible_recipes_are_refused(bad):
     with pytest.raises(ValueError, match="must be"):
         Recipe(**bad)

@@ -1,4 +1,5 @@
-"""The two mechanisms really appear, tell themselves apart, and survive surgery: the experiment in small."""
+"""The two mechanisms really appear, tell themselves apart, and survive surgery: the experiment in
+small."""
 
 import jax
 import numpy as np
@@ -32,9 +33,12 @@ def test_a_restricted_model_learns_to_count_by_its_mechanism(learnt, mechanism):
 
 
 def test_the_mechanisms_stand_more_than_ten_standard_errors_apart(learnt):
-    """Over seeds in the weight on equal letters, and over sequences, every pair of seeds, in the shares."""
+    """Over seeds in the weight on equal letters, and over sequences, every pair of seeds, in the
+    shares."""
     semantic, positional = (summarise(learnt[m]) for m in ("semantic", "positional"))
-    assert separation(semantic.scores.equal_letter_weight, positional.scores.equal_letter_weight) > 10
+    assert (
+        separation(semantic.scores.equal_letter_weight, positional.scores.equal_letter_weight) > 10
+    )
     for a in semantic.seeds:
         for b in positional.seeds:
             assert separation(a.scores.share_difference, b.scores.share_difference) > 10
@@ -45,7 +49,9 @@ def test_surgery_without_noise_changes_nothing(learnt, mechanism):
     run = learnt[mechanism]
     weights, tokens = seed_weights(run, 0), all_data(run.experiment).validation[0]
     operated = operate(weights, mechanism, jax.random.key(0), 0.0)
-    np.testing.assert_array_equal(logits(operated, tokens, "free"), logits(weights, tokens, mechanism))
+    np.testing.assert_array_equal(
+        logits(operated, tokens, "free"), logits(weights, tokens, mechanism)
+    )
 
 
 @BOTH
@@ -53,7 +59,8 @@ def test_surgery_shakes_every_weight_by_the_noise(learnt, mechanism):
     weights = seed_weights(learnt[mechanism], 0)
     operated = operate(weights, mechanism, jax.random.key(0), 1e-2)
     number = sum(leaf.size for leaf in weights)
-    # ‖noise‖² is 1e-4 χ² with `number` degrees of freedom: relative spread of its root √(1/2n), about 0.5 %.
+    # ‖noise‖² is 1e-4 χ² with `number` degrees of freedom: relative spread of its root √(1/2n),
+    # about 0.5 %.
     assert distance(fold(weights, mechanism), operated) == pytest.approx(
         1e-2 * number**0.5, rel=5 / (2 * number) ** 0.5
     )

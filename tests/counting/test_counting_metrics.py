@@ -8,14 +8,15 @@ import pytest
 
 from dotphase.counting import Scores, Weights, attention, mean_scores, measure, separation
 from dotphase.counting import metrics as metrics_module
-from dotphase.estimate import Estimate
+from dotphase.results.estimate import Estimate
 
 LENGTH, LETTERS = 5, 8
 TOKENS = np.random.default_rng(0).integers(LETTERS, size=(4000, LENGTH)).astype(np.int32)
 
 
 def by_hand(letters: float, positions: float) -> Weights:
-    """Scores = letters·[t_i = t_j] + positions·(a random table of i, j): as much of either as wanted."""
+    """Scores = letters·[t_i = t_j] + positions·(a random table of i, j): as much of either as
+    wanted."""
     width = LETTERS + LENGTH
     table = np.random.default_rng(1).normal(size=(LENGTH, LENGTH))
     W_Q = np.zeros((width, width), np.float32)
@@ -53,10 +54,15 @@ def test_the_sums_give_the_definitions(letters, positions):
 
 
 def test_hand_made_mechanisms_are_recognised():
-    semantic, positional = measure(by_hand(2, 0), TOKENS, "free"), measure(by_hand(0, 2), TOKENS, "free")
+    semantic, positional = (
+        measure(by_hand(2, 0), TOKENS, "free"),
+        measure(by_hand(0, 2), TOKENS, "free"),
+    )
     assert (semantic.verdict, positional.verdict) == ("semantic", "positional")
     assert positional.position_share.value == pytest.approx(1, abs=1e-9)
-    assert abs(positional.equal_letter_weight.value - 0.5) < 5 * positional.equal_letter_weight.error
+    assert (
+        abs(positional.equal_letter_weight.value - 0.5) < 5 * positional.equal_letter_weight.error
+    )
     expected = np.exp(2) / (1 + np.exp(2))  # where softmax did not couple the entries of a row
     assert 0.7 < semantic.equal_letter_weight.value < expected
     assert separation(semantic.equal_letter_weight, positional.equal_letter_weight) > 10
@@ -81,7 +87,10 @@ def test_the_error_is_the_spread_over_fresh_sequences():
     """Jackknifed errors against the real scatter of 40 repetitions (known to about 1/√78 = 11 %)."""
     weights = by_hand(1, 1)
     rng = np.random.default_rng(2)
-    repeated = [measure(weights, rng.integers(LETTERS, size=(400, LENGTH)).astype(np.int32), "free") for _ in range(40)]
+    repeated = [
+        measure(weights, rng.integers(LETTERS, size=(400, LENGTH)).astype(np.int32), "free")
+        for _ in range(40)
+    ]
     for name in (field.name for field in fields(Scores)):
         estimates = [getattr(scores, name) for scores in repeated]
         errors = [estimate.error for estimate in estimates]
@@ -111,5 +120,7 @@ def test_separation_counts_standard_errors():
 
 
 def test_too_few_sequences_get_no_error_bar():
-    with pytest.raises(ValueError, match=f"at least {2 * metrics_module.BLOCKS} validation sequences"):
+    with pytest.raises(
+        ValueError, match=f"at least {2 * metrics_module.BLOCKS} validation sequences"
+    ):
         measure(by_hand(1, 1), TOKENS[:30], "free")

@@ -1,4 +1,5 @@
-"""Pictures are drawn with letters on the axes, equal letters framed, answers beside, and fixed colours."""
+"""Pictures are drawn with letters on the axes, equal letters framed, answers beside, and fixed
+colours."""
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from matplotlib.patches import Rectangle
 
 from dotphase.counting import count_letters, perform, read_sentence
 from dotphase.counting.epochs import Recipe
-from dotphase.counting.pictures import COLOURS, learning_curves, mechanism_plane
+from dotphase.counting.plots import COLOURS, learning_curves, mechanism_plane
 from dotphase.counting.show import look
 from dotphase.counting.summary import summarise
 
@@ -34,13 +35,22 @@ def test_every_panel_has_its_letters_frames_and_answers(view):
 
 def test_the_view_tells_counts_and_answers(view, learnt):
     assert view.sentence == SENTENCE
-    assert view.counts == count_letters(read_sentence(SENTENCE, learnt["semantic"].experiment.task)).tolist()
-    assert set(view.answers) == {"semantic, seed 1", "semantic, seed 1, after surgery", "positional, seed 1"}
+    assert (
+        view.counts
+        == count_letters(read_sentence(SENTENCE, learnt["semantic"].experiment.task)).tolist()
+    )
+    assert set(view.answers) == {
+        "semantic, seed 1",
+        "semantic, seed 1, after surgery",
+        "positional, seed 1",
+    }
     assert all(len(answer) == 6 for answer in view.answers.values())
 
 
 def test_all_panels_share_one_scale(view):
-    limits = {axes.images[0].get_clim() for axes in view.figure.axes if axes.images and axes.get_title()}
+    limits = {
+        axes.images[0].get_clim() for axes in view.figure.axes if axes.images and axes.get_title()
+    }
     assert len(limits) == 1
 
 
@@ -66,8 +76,12 @@ def test_curves_carry_the_colours_of_their_mechanisms(learnt):
 
 
 def test_the_plane_puts_each_mechanism_on_its_side(learnt):
-    groups = {m: (COLOURS[m], [seed.scores for seed in summarise(run).seeds]) for m, run in learnt.items()}
-    points = {c.get_label(): c.lines[0].get_xydata() for c in mechanism_plane(groups).axes[0].containers}
+    groups = {
+        m: (COLOURS[m], [seed.scores for seed in summarise(run).seeds]) for m, run in learnt.items()
+    }
+    points = {
+        c.get_label(): c.lines[0].get_xydata() for c in mechanism_plane(groups).axes[0].containers
+    }
     assert (points["semantic"][:, 0] > points["semantic"][:, 1]).all()
     assert (points["positional"][:, 0] < points["positional"][:, 1]).all()
 

@@ -24,11 +24,15 @@ train(experiment, sys.argv[2], lambda run: print(run.epochs_done, flush=True))
 
 
 def assert_same_bits(a, b):
-    for x, y in zip(jax.tree.leaves((a.state, a.history)), jax.tree.leaves((b.state, b.history)), strict=True):
+    for x, y in zip(
+        jax.tree.leaves((a.state, a.history)), jax.tree.leaves((b.state, b.history)), strict=True
+    ):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 
-def test_killed_in_mid_epoch_and_resumed_ends_in_the_same_weights(machinery, uninterrupted, tmp_path):
+def test_killed_in_mid_epoch_and_resumed_ends_in_the_same_weights(
+    machinery, uninterrupted, tmp_path
+):
     command = [sys.executable, "-c", CHILD, json.dumps(machinery.to_dict()), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
@@ -82,7 +86,9 @@ def test_seeds_are_different_experiments(uninterrupted):
         ({"surgery": Surgery("semantic")}, "surgery is None there"),
     ],
 )
-def test_a_directory_of_another_experiment_is_refused_and_left_alone(machinery, tmp_path, change, complaint):
+def test_a_directory_of_another_experiment_is_refused_and_left_alone(
+    machinery, tmp_path, change, complaint
+):
     runs_module.begin(tmp_path, _unstarted(machinery))
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     with pytest.raises(RunError, match=complaint):
@@ -148,7 +154,9 @@ def test_a_directory_that_cannot_be_written_to_is_refused_first(machinery, tmp_p
 
 def test_a_run_that_diverges_is_a_failure_not_an_answer(machinery, tmp_path):
     wild = replace(machinery, recipe=replace(machinery.recipe, learning_rate=1e10))
-    with pytest.raises(RunError, match=r"every seed diverged in epoch 1: lower the learning rate \(1e\+10\)"):
+    with pytest.raises(
+        RunError, match=r"every seed diverged in epoch 1: lower the learning rate \(1e\+10\)"
+    ):
         train(wild, tmp_path)
 
 

@@ -5,7 +5,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dotphase.counting import MECHANISMS, CountingTask, Weights, attention, fold, initial_weights, logits
+from dotphase.counting import (
+    MECHANISMS,
+    CountingTask,
+    Weights,
+    attention,
+    fold,
+    initial_weights,
+    logits,
+)
 from dotphase.counting.epochs import loss_and_accuracy
 
 TASK = CountingTask(length=7, letters=5, samples=1000)
@@ -15,14 +23,28 @@ EVERY = pytest.mark.parametrize("mechanism", MECHANISMS)
 
 @pytest.fixture(scope="module")
 def weights():
-    """Random weights of width 16, none of them at a special value (biases and LayerNorm start there)."""
+    """Random weights of width 16, none of them at a special value (biases and LayerNorm start
+    there)."""
     rng = np.random.default_rng(0)
-    shapes = [(5, 16), (7, 16), (16, 16), (16, 16), (16, 16), (16,), (16,), (16, 24), (24,), (24, 8), (8,)]
+    shapes = [
+        (5, 16),
+        (7, 16),
+        (16, 16),
+        (16, 16),
+        (16, 16),
+        (16,),
+        (16,),
+        (16, 24),
+        (24,),
+        (24, 8),
+        (8,),
+    ]
     return Weights(*(jnp.asarray(0.5 * rng.normal(size=shape), jnp.float32) for shape in shapes))
 
 
 def textbook(weights, tokens, mechanism):
-    """One sequence, token by token, in double precision, with the masks on the embeddings and the scores."""
+    """One sequence, token by token, in double precision, with the masks on the embeddings and the
+    scores."""
     w = type(weights)(*(np.asarray(a, np.float64) for a in weights))
     D = w.W_E.shape[1]
     first, second = np.arange(D) < D // 2, np.arange(D) >= D // 2
@@ -36,7 +58,9 @@ def textbook(weights, tokens, mechanism):
     scores = (x[:, seen] @ w.W_Q[seen]) @ (x[:, seen] @ w.W_K[seen]).T / np.sqrt(D)
     A = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     z = A @ (x @ w.W_V)
-    z = (z - z.mean(1, keepdims=True)) / np.sqrt(z.var(1, keepdims=True) + 1e-5) * w.ln_scale + w.ln_shift
+    z = (z - z.mean(1, keepdims=True)) / np.sqrt(
+        z.var(1, keepdims=True) + 1e-5
+    ) * w.ln_scale + w.ln_shift
     return A, np.maximum(z @ w.W_in + w.b_in, 0) @ w.W_out + w.b_out
 
 
@@ -61,7 +85,9 @@ def test_one_sequence_or_many(weights, mechanism):
 @EVERY
 def test_a_folded_model_is_the_same_model_without_a_restriction(weights, mechanism):
     folded = fold(weights, mechanism)
-    np.testing.assert_array_equal(logits(folded, TOKENS, "free"), logits(weights, TOKENS, mechanism))
+    np.testing.assert_array_equal(
+        logits(folded, TOKENS, "free"), logits(weights, TOKENS, mechanism)
+    )
     np.testing.assert_array_equal(attention(folded, TOKENS), attention(weights, TOKENS, mechanism))
 
 
@@ -69,7 +95,9 @@ def test_semantic_attention_knows_no_positions(weights):
     """Reordering a sequence reorders its attention, and nothing else."""
     order = np.random.default_rng(2).permutation(TASK.length)
     A = np.asarray(attention(weights, TOKENS, "semantic"))
-    np.testing.assert_allclose(attention(weights, TOKENS[:, order], "semantic"), A[:, order][:, :, order], atol=1e-6)
+    np.testing.assert_allclose(
+        attention(weights, TOKENS[:, order], "semantic"), A[:, order][:, :, order], atol=1e-6
+    )
     assert np.ptp(A, axis=0).max() > 0.1  # it does know the letters
 
 
@@ -86,7 +114,9 @@ def test_free_attention_knows_both(weights):
     assert np.abs(attention(weights, TOKENS[:, order]) - A[:, order][:, :, order]).max() > 0.1
 
 
-@pytest.mark.parametrize(("mechanism", "hidden_rows"), [("semantic", slice(8, 16)), ("positional", slice(0, 8))])
+@pytest.mark.parametrize(
+    ("mechanism", "hidden_rows"), [("semantic", slice(8, 16)), ("positional", slice(0, 8))]
+)
 def test_what_a_mechanism_hides_is_not_trained(weights, mechanism, hidden_rows):
     gradient = jax.jit(jax.grad(lambda w: loss_and_accuracy(w, TOKENS, mechanism)[0]))(weights)
     assert not gradient.W_E[:, 8:].any()

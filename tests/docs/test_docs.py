@@ -17,14 +17,19 @@ DOCS = ROOT / "docs"
 
 
 def pages() -> list[Path]:
-    found = [path for path in DOCS.rglob("*.md") if not {"_build", "generated"} & set(path.relative_to(DOCS).parts)]
+    found = [
+        path
+        for path in DOCS.rglob("*.md")
+        if not {"_build", "generated"} & set(path.relative_to(DOCS).parts)
+    ]
     return [*found, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(
-        r"\]\(([^)#:]+?)(?:#[^)]*)?\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S)
+        r"\]\(([^)#:]+?)(?:#[^)]*)?\)",
+        re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.S),
     ):
         made_when_built = "generated/" in target
         assert made_when_built or (page.parent / target).exists(), f"{page.name}: {target}"
@@ -41,8 +46,12 @@ def test_the_numbers_of_the_front_page_are_the_stored_ones():
 def test_stored_tables_are_tables():
     for path in (DOCS / "results").glob("*.json"):
         for name, table in json.loads(path.read_text("utf-8")).get("tables", {}).items():
-            assert all(len(row) == len(table["columns"]) for row in table["rows"]), f"{path.name}: {name}"
-            assert table["command"] or table["note"], f"{path.name}: {name} does not say how it is recomputed"
+            assert all(len(row) == len(table["columns"]) for row in table["rows"]), (
+                f"{path.name}: {name}"
+            )
+            assert table["command"] or table["note"], (
+                f"{path.name}: {name} does not say how it is recomputed"
+            )
 
 
 def test_claims_hold_and_a_wrong_one_would_not():
@@ -53,7 +62,9 @@ def test_claims_hold_and_a_wrong_one_would_not():
     within = [abs(claim.deviation) < 3 for claim in tokens()]
     assert sum(within) >= len(within) - 1  # three tokens of different length, positional
     # At d = 300 what the theory leaves out, of order 1/d, is seen.
-    assert all(abs(claim.deviation) < 3 for claim in first_order() if not claim.what.endswith("d = 300"))
+    assert all(
+        abs(claim.deviation) < 3 for claim in first_order() if not claim.what.endswith("d = 300")
+    )
     wrong = Claim("", as_estimate("1.25 ± 0.01"), as_estimate("1.30(1)"), "")
     assert wrong.deviation == pytest.approx(5 / 2**0.5, rel=1e-6)
     assert "**+3.5**" in wrong.cells()[3]
@@ -76,10 +87,26 @@ def test_every_public_name_has_a_page():
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     pytest.importorskip("sphinx", reason="the extra `docs` is not installed")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        "-b",
+        "html",
+        str(DOCS),
+        str(tmp_path),
+    ]
     built = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     assert built.returncode == 0, built.stderr
-    for page in ("index.html", "generated/api/solve.html", "generated/gallery.html", "validation.html"):
+    for page in (
+        "index.html",
+        "generated/api/solve.html",
+        "generated/gallery.html",
+        "validation.html",
+    ):
         assert (tmp_path / page).exists()
     index = (tmp_path / "searchindex.js").read_text("utf-8")
     assert all(f'"{word}"' in index or f"{word}:" in index for word in ("spinod", "reach", "ridg"))

@@ -1,32 +1,37 @@
-"""The equations of one-pass learning against single steps on fresh sentences, for every kind of scenario.
+"""The equations of one-pass learning against single steps on fresh sentences, for every kind of
+scenario.
 
-At given weights the average change in one step is exact at finite d up to 1/d, so equations and average must agree in
-standard errors; a term left out must not.
+At given weights the average change in one step is exact at finite d up to 1/d, so equations and
+average must agree in standard errors; a term left out must not.
 """
 
 import jax
 import numpy as np
 import pytest
 
-from dotphase.dynamics.equations import Equations, Step
-from dotphase.dynamics.makeup import Makeup, Start, measured, overlaps_of
-from dotphase.finite.instance import Instance
+from dotphase import attentions
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import attention_of
 from dotphase.finite.overlaps import overlaps
-from dotphase.finite.sampling import attention_of
-from dotphase.gaussian import GaussHermite, Sobol
 from dotphase.inner.loss import mismatch
-from dotphase.scenario import Positions, Scenario, Tokens, mixture, paper, softmax_attention
-from dotphase.scenario.attention import lifted
+from dotphase.learning.online.decomposition import Decomposition, Start, measured, overlaps_of
+from dotphase.learning.online.equations import Equations, Step
+from dotphase.numerics.rules import GaussHermite, Sobol
+from dotphase.scenario.attentions.attention import lifted
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens
 
 STEP = Step(rate=25.0, ridge=0.02)
 NAMES = ("q", "m", "theta")
 
 
 def uneven(rank: int, tied: bool) -> Scenario:
-    """Two tokens of two spectra, two kinds of direction, encodings that are neither opposite nor parallel."""
+    """Two tokens of two spectra, two kinds of direction, encodings that are neither opposite nor
+    parallel."""
     return Scenario(
-        teacher=mixture([[0.5, 0.5], [0.2, 0.8]], 0.3),
-        student=softmax_attention(rank, tied=tied),
+        teacher=attentions.mixture([[0.5, 0.5], [0.2, 0.8]], 0.3),
+        student=attentions.softmax(rank, tied=tied),
         tokens=Tokens([[0.25, 0.4], [0.9, 0.3]], [0.6, 0.4]),
         positions=Positions([[1.0, -0.5], [-0.4, 1.2]]),
         sample_ratio=1.5,
@@ -59,18 +64,25 @@ def one_step(instance, weights, count, blocks=8):
         fields = lambda tokens, Q: np.moveaxis(tokens @ Q, 0, -1) / np.sqrt(d)
         T = attention_of(instance.scenario.teacher, fields(x, instance.teacher_weights))
         slope = slopes(instance.scenario, fields(seen, weights), T)
-        moved = -STEP.rate * (np.einsum("nld,lan->nda", seen, slope) / np.sqrt(d) + STEP.ridge * weights / d)
+        moved = -STEP.rate * (
+            np.einsum("nld,lan->nda", seen, slope) / np.sqrt(d) + STEP.ridge * weights / d
+        )
         for delta in moved:
             after = overlaps(instance, weights + delta)
-            rows.append(np.concatenate([d * np.ravel(a - b) for a, b in zip(after, before, strict=True)]))
+            rows.append(
+                np.concatenate([d * np.ravel(a - b) for a, b in zip(after, before, strict=True)])
+            )
     values = np.array(rows)
     return values.mean(0), values.std(0) / np.sqrt(len(values))
 
 
-def overlap_velocity(makeup: Makeup, velocity: Makeup, law):
-    """The rate of change of q, m, θ when the makeup changes at `velocity`, flattened: central differences are exact."""
+def overlap_velocity(makeup: Decomposition, velocity: Decomposition, law):
+    """The rate of change of q, m, θ when the makeup changes at `velocity`, flattened: central
+    differences are exact."""
     h = 1e-3
-    ahead, behind = (Makeup(*(p + s * v for p, v in zip(makeup, velocity, strict=True))) for s in (h, -h))
+    ahead, behind = (
+        Decomposition(*(p + s * v for p, v in zip(makeup, velocity, strict=True))) for s in (h, -h)
+    )
     pairs = zip(overlaps_of(ahead, law), overlaps_of(behind, law), strict=True)
     return np.concatenate([np.ravel(a - b) / (2 * h) for a, b in pairs])
 
@@ -83,9 +95,13 @@ def case(request):
     makeup, law = measured(instance, weights)
     dimension = scenario.length * sum(scenario.ranks)
     equations = Equations(scenario, GaussHermite(8) if dimension == 4 else Sobol(2**13), law)
-    velocity = Makeup(*(part.mean(0) for part in equations.velocity(equations.repeated(makeup), STEP)))
+    velocity = Decomposition(
+        *(part.mean(0) for part in equations.velocity(equations.repeated(makeup), STEP))
+    )
     if dimension == 4:
-        velocity = Makeup(*(p[0] for p in equations.velocity(equations.repeated(makeup), STEP)))
+        velocity = Decomposition(
+            *(p[0] for p in equations.velocity(equations.repeated(makeup), STEP))
+        )
     return equations, makeup, velocity, one_step(instance, weights, 4000)
 
 
@@ -101,7 +117,7 @@ def test_the_average_step_is_the_equations(case):
 def test_without_the_scatter_of_single_samples_it_is_not(case):
     equations, makeup, _, _ = case
     wrong = equations.velocity(equations.repeated(makeup), STEP._replace(scatter=0.0))
-    assert deviations(case, Makeup(*(part[0] for part in wrong))).max() > 7
+    assert deviations(case, Decomposition(*(part[0] for part in wrong))).max() > 7
 
 
 def test_without_the_overlap_of_samples_and_encodings_it_is_not():
@@ -111,14 +127,16 @@ def test_without_the_overlap_of_samples_and_encodings_it_is_not():
     weights = Start(0.3, 0.5, 0.3).weights(instance)
     makeup, law = measured(instance, weights)
     equations = Equations(scenario, GaussHermite(8), law)
-    right = Makeup(*(part[0] for part in equations.velocity(equations.repeated(makeup), STEP)))
+    right = Decomposition(
+        *(part[0] for part in equations.velocity(equations.repeated(makeup), STEP))
+    )
     curvature = equations.averages(equations.repeated(makeup)).curvature[0]
     D = np.einsum("kl,lab->kab", law.gamma, curvature)
     shares = right.shares.copy()
     shares[..., : scenario.length] += STEP.rate * (D @ makeup.shares)[..., : scenario.length]
     case = equations, makeup, right, one_step(instance, weights, 4000)
     assert deviations(case, right).max() < 4
-    assert deviations(case, Makeup(shares, right.noise)).max() > 7
+    assert deviations(case, Decomposition(shares, right.noise)).max() > 7
 
 
 def test_weights_are_what_they_were_made_of():

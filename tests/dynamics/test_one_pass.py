@@ -1,4 +1,5 @@
-"""One-pass learning: exact symmetries, rest points against independent minima, agreement with simulations, refusals."""
+"""One-pass learning: exact symmetries, rest points against independent minima, agreement with
+simulations, refusals."""
 
 from dataclasses import replace
 
@@ -6,14 +7,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dotphase.dynamics import Start, one_pass, simulate
-from dotphase.dynamics.agreement import agreement
-from dotphase.dynamics.escape import escape_rates
-from dotphase.dynamics.plane import PlaneFlow, rest_points
-from dotphase.finite.instance import Instance
+from dotphase import attentions
+from dotphase.finite.data.instance import Instance
 from dotphase.finite.test_error import exact_test_error
-from dotphase.gaussian import GaussHermite
-from dotphase.scenario import linear_attention, paper
+from dotphase.learning.online.agreement import agreement
+from dotphase.learning.online.decomposition import Start
+from dotphase.learning.online.escape import escape_rates
+from dotphase.learning.online.one_pass import one_pass
+from dotphase.learning.online.phase_portrait import PlaneFlow, rest_points
+from dotphase.learning.online.simulation import simulate
+from dotphase.numerics.rules import GaussHermite
+from dotphase.scenario.presets import paper
 
 CHEAP = GaussHermite(6)
 
@@ -34,16 +38,22 @@ def test_a_random_start_without_a_dimension_does_not_move_and_with_one_it_does()
 
 
 def smallest(scenario, d, ridge, start):
-    """The minimum of (L/2) ε_g + (λ₁/2)⟨Q²⟩ over a Q* + b √d p_1 at finite d, by a search that knows no slopes."""
+    """The minimum of (L/2) ε_g + (λ₁/2)⟨Q²⟩ over a Q* + b √d p_1 at finite d, by a search that
+    knows no slopes."""
     instance = Instance(scenario, d, 0)
     p = np.sqrt(d) * instance.positions[0]
     teacher = instance.teacher_weights[:, 0] - p * (p @ instance.teacher_weights[:, 0]) / d
     teacher *= np.sqrt(d) / np.linalg.norm(teacher)
-    instance.__dict__["teacher_weights"] = teacher[:, None]  # of exactly the expected length, across the encodings
+    instance.__dict__["teacher_weights"] = teacher[
+        :, None
+    ]  # of exactly the expected length, across the encodings
 
     def loss(x):
         Q = (x[1] * teacher + x[0] * p)[:, None]
-        return float(exact_test_error(instance, Q, GaussHermite(8)).value) + 0.5 * ridge * (Q**2).sum() / d
+        return (
+            float(exact_test_error(instance, Q, GaussHermite(8)).value)
+            + 0.5 * ridge * (Q**2).sum() / d
+        )
 
     found = minimize(loss, start, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-12})
     return found.x
@@ -71,9 +81,17 @@ def test_rest_points_are_the_minima_of_the_exact_test_error():
 def test_small_steps_end_where_the_flow_rests():
     scenario = paper(omega=0.6)
     flow = PlaneFlow(scenario, 0.005, CHEAP)
-    rest = {point.mechanism: point for point in rest_points(flow, (0.4, 1.0), 3) if point.kind == "minimum"}
-    found = one_pass(scenario, Start(positional=0.2, noise=0.1), 0.5, [0, 2500], ridge=0.005, rule=CHEAP)
-    assert abs(found.m.value[-1, 0, 0]) == pytest.approx(rest["positional"].m, abs=3e-3)  # of order η
+    rest = {
+        point.mechanism: point
+        for point in rest_points(flow, (0.4, 1.0), 3)
+        if point.kind == "minimum"
+    }
+    found = one_pass(
+        scenario, Start(positional=0.2, noise=0.1), 0.5, [0, 2500], ridge=0.005, rule=CHEAP
+    )
+    assert abs(found.m.value[-1, 0, 0]) == pytest.approx(
+        rest["positional"].m, abs=3e-3
+    )  # of order η
     assert max(rest["positional"].rates) < 0
 
 
@@ -88,7 +106,9 @@ def test_a_simulation_follows_the_equations_and_not_others():
     seen = simulate(paper(omega=0.3), 600, start, 25.0, [0, 1.5, 3.0], 8, ridge=0.01)
     found = agreement(seen, CHEAP)
     assert max(found.worst.values()) < 4, found.worst
-    other = replace(seen, step=seen.step._replace(rate=0.4 * seen.step.rate))  # what another rate would have done
+    other = replace(
+        seen, step=seen.step._replace(rate=0.4 * seen.step.rate)
+    )  # what another rate would have done
     assert max(agreement(other, CHEAP).worst.values()) > 6
 
 
@@ -110,7 +130,9 @@ def test_bad_input_is_refused_in_one_line(call, message):
 
 
 def test_a_rate_that_is_too_high_is_an_outcome():
-    scenario = paper(omega=0.3).vary(student=linear_attention(1))  # whose slopes grow without bound, unlike a softmax's
+    scenario = paper(omega=0.3).vary(
+        student=attentions.linear(1)
+    )  # whose slopes grow without bound, unlike a softmax's
     found = one_pass(scenario, Start(noise=1.0), rate=100.0, until=[0, 50], rule=CHEAP)
     assert found.outcome == "diverged"
     assert "lower the rate" in found.reason

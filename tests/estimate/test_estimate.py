@@ -6,7 +6,9 @@ import pickle
 import numpy as np
 import pytest
 
-from dotphase.estimate import Estimate, over_seeds, plain
+from dotphase.results.estimate import Estimate
+from dotphase.results.json import plain
+from dotphase.results.statistics import over_seeds
 
 
 @pytest.fixture

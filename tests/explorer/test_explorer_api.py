@@ -31,7 +31,8 @@ def test_branches_stream_coarse_first_then_fine(explorer):
     ]
     assert [p["stage"] for p in points] == ["coarse"] * 52 + ["fine"] * 4
     coarse, fine = (
-        next(p for p in points if p["stage"] == stage)["numbers"]["train_loss"] for stage in ("coarse", "fine")
+        next(p for p in points if p["stage"] == stage)["numbers"]["train_loss"]
+        for stage in ("coarse", "fine")
     )
     assert fine["error"] < coarse["error"]
     assert abs(fine["value"] - coarse["value"]) < 4 * (fine["error"] + coarse["error"])
@@ -65,20 +66,26 @@ def test_hanging_up_stops_a_training(explorer):
 
 def workers_of(server):
     listed = subprocess.run(
-        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(server.process.pid)], capture_output=True, text=True
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(server.process.pid)],
+        capture_output=True,
+        text=True,
     )
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if "spawn_main" in line]
 
 
 def test_the_server_survives_the_death_of_its_workers(explorer):
-    """A solver and the trainer are killed: points are still solved, networks trained, and both are replaced."""
+    """A solver and the trainer are killed: points are still solved, networks trained, and both are
+    replaced."""
     before = workers_of(explorer)
     victims = {before[0], before[-1]}
     for worker in victims:
         os.kill(worker, signal.SIGKILL)
     with explorer.client("after") as client:
         assert client.get("/api/about").status_code == 200
-        assert events(client, "/api/branches", {"task": {"alpha": 1.77}}, most=3)[-1]["event"] == "point"
+        assert (
+            events(client, "/api/branches", {"task": {"alpha": 1.77}}, most=3)[-1]["event"]
+            == "point"
+        )
         assert events(client, "/api/train", {"d": 60, "optimiser": "lbfgs"})[-1]["event"] == "done"
     for _ in range(600):
         if len(workers_of(explorer)) == len(before) and not victims & set(workers_of(explorer)):
@@ -94,4 +101,9 @@ def test_answers_are_refused_in_one_line(explorer):
             answer = client.post(f"/api/{path}", json={"task": {"alpha": "much"}})
             assert answer.status_code == 422, path
             assert answer.json()["error"].startswith("task.alpha"), path
-        assert client.post("/api/count", content=b"{", headers={"content-type": "application/json"}).status_code == 422
+        assert (
+            client.post(
+                "/api/count", content=b"{", headers={"content-type": "application/json"}
+            ).status_code
+            == 422
+        )

@@ -1,4 +1,5 @@
-"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason, where there is none."""
+"""The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason,
+where there is none."""
 
 import os
 import shutil
@@ -8,8 +9,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the Python package playwright is not installed")
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the Python package playwright is not installed"
+)
+CHROMIUM = (
+    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+)
 if CHROMIUM is None:
     pytest.skip("there is no Chromium here (apt-get install chromium)", allow_module_level=True)
 
@@ -37,7 +42,10 @@ def visit(browser, explorer) -> Iterator:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
-        page.on("console", lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None)
+        page.on(
+            "console",
+            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
+        )
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(explorer.address + fragment)
         wait(page, "document.documentElement.dataset.ready")
@@ -51,7 +59,8 @@ def visit(browser, explorer) -> Iterator:
 
 
 def wait(page, expression):
-    """Until a JavaScript expression holds. (Playwright's own way evaluates strings, which the page forbids.)"""
+    """Until a JavaScript expression holds. (Playwright's own way evaluates strings, which the page
+    forbids.)"""
     for _ in range(PATIENCE // 100):
         if page.evaluate(expression):
             return
@@ -71,13 +80,18 @@ def solved(page):
 
 
 def curve(page, name="semantic, train_loss"):
-    return page.evaluate(f"document.getElementById('branches-plot').data.find(t => t.name === '{name}')?.y")
+    return page.evaluate(
+        f"document.getElementById('branches-plot').data.find(t => t.name === '{name}')?.y"
+    )
 
 
 def address(page):
     wait(page, "location.hash !== ''")  # it follows after a moment
     page.wait_for_timeout(300)
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).fragment, keep_blank_values=True).items()}
+    return {
+        name: values[0]
+        for name, values in parse_qs(urlsplit(page.url).fragment, keep_blank_values=True).items()
+    }
 
 
 def test_the_page_loads_and_shows_the_paper(visit):
@@ -103,7 +117,10 @@ def test_dragging_the_point_changes_the_branches(visit):
     now = address(page)
     assert float(now["omega"]) > 0.3
     assert float(now["alpha"]) < 2
-    wait(page, "document.getElementById('branches-plot').data[1].y.filter(y => y !== null).length > 5")
+    wait(
+        page,
+        "document.getElementById('branches-plot').data[1].y.filter(y => y !== null).length > 5",
+    )
     assert curve(page) != before
     look(page, "dragged")
 
@@ -127,11 +144,17 @@ def test_hysteresis_can_be_walked(visit):
         page.click("#walk-down")
         wait(page, f"document.getElementById('branches-reading').textContent !== {before!r}")
         solved(page)
-    wait(page, "document.getElementById('branches-reading').textContent.includes('on the positional branch')")
+    wait(
+        page,
+        "document.getElementById('branches-reading').textContent.includes('on the positional branch')",
+    )
     for _ in range(4):
         page.click("#walk-up")
         solved(page)
-    wait(page, "document.getElementById('branches-reading').textContent.includes('on the positional branch')")
+    wait(
+        page,
+        "document.getElementById('branches-reading').textContent.includes('on the positional branch')",
+    )
     look(page, "hysteresis")
 
 
@@ -183,15 +206,17 @@ def test_a_link_restores_the_whole_state_in_a_fresh_profile(visit):
     assert second.evaluate(read) == first.evaluate(read)
     assert second.url == link
     assert "alpha=1.39" in link
-    assert second.inner_text("#diagram-reading").replace(" …", "") == first.inner_text("#diagram-reading").replace(
-        " …", ""
-    )
+    assert second.inner_text("#diagram-reading").replace(" …", "") == first.inner_text(
+        "#diagram-reading"
+    ).replace(" …", "")
     assert second.evaluate("document.documentElement.dataset.theme") == "dark"
     look(second, "desktop-dark")
 
 
 def test_a_mad_link_is_the_default(visit):
-    page = visit("#alpha=NaN&omega=7&student=%3Cscript%3E&A=1,2&d=1e99&seed=1.5&nothing=1&theme=pink")
+    page = visit(
+        "#alpha=NaN&omega=7&student=%3Cscript%3E&A=1,2&d=1e99&seed=1.5&nothing=1&theme=pink"
+    )
     solved(page)
     assert page.input_value("#alpha") == "2"
     assert page.input_value("#student") == "softmax"
@@ -221,9 +246,7 @@ def test_all_four_views_fit_one_screen(visit, theme):
         page.click(f"#tab-{view}")
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollHeight") <= 900
-        hidden = (
-            "[...document.querySelectorAll('.card')].filter(c => c.scrollHeight > c.clientHeight + 1).map(c => c.id)"
-        )
+        hidden = "[...document.querySelectorAll('.card')].filter(c => c.scrollHeight > c.clientHeight + 1).map(c => c.id)"
         assert page.evaluate(hidden) == []
         small = "[...document.querySelectorAll('.plot')].map(p => p.clientHeight).filter(h => h && h < 140)"
         assert page.evaluate(small) == []
@@ -234,7 +257,9 @@ def test_a_phone_has_one_column_and_nothing_hangs_over(visit):
     page = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     solved(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    lefts = page.evaluate("[...document.querySelectorAll('.card')].map(c => c.getBoundingClientRect().left)")
+    lefts = page.evaluate(
+        "[...document.querySelectorAll('.card')].map(c => c.getBoundingClientRect().left)"
+    )
     assert len(set(lefts)) == 1
     page.tap("#diagram-pad", position={"x": 100, "y": 300})
     assert float(address(page)["omega"]) < 0.3

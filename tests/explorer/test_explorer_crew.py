@@ -6,17 +6,21 @@ import os
 import signal
 
 import pytest
+from dotphase.explorer.server.server.jobs import _halving, _in_order, branches, grid
+from dotphase.explorer.server.server.worker_pool import Busy, Crew, WorkFailed
 
-from dotphase.explorer.crew import Busy, Crew, WorkFailed
-from dotphase.explorer.jobs import _halving, _in_order, branches, grid
-from dotphase.explorer.task import Branches, Task
+from dotphase.explorer.answers.task import Branches, Task
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 
 
 @contextlib.asynccontextmanager
 async def trainers(**options):
-    crew = Crew("test", **{"size": 1, "waiting": 2, "seconds": 120, "patience": 20, "first": "warm_training"} | options)
+    crew = Crew(
+        "test",
+        **{"size": 1, "waiting": 2, "seconds": 120, "patience": 20, "first": "warm_training"}
+        | options,
+    )
     crew.start()
     try:
         await asyncio.wait_for(crew.ready.wait(), 180)
@@ -36,7 +40,11 @@ def test_a_crew_answers_stops_survives_and_refuses():
 
     async def story():
         async with trainers() as crew:
-            ends = [m async for m in crew.run("training", d=60, optimiser="lbfgs", **TRAINING) if m["event"] == "end"]
+            ends = [
+                m
+                async for m in crew.run("training", d=60, optimiser="lbfgs", **TRAINING)
+                if m["event"] == "end"
+            ]
             assert ends[0]["outcome"] in ("converged", "stopped")
 
             with pytest.raises(WorkFailed, match="KeyError"):
@@ -44,23 +52,31 @@ def test_a_crew_answers_stops_survives_and_refuses():
 
             # Whoever leaves early stops the work, and the worker goes on.
             before = crew.processes
-            async with contextlib.aclosing(crew.run("training", d=600, optimiser="gd", **TRAINING)) as messages:
+            async with contextlib.aclosing(
+                crew.run("training", d=600, optimiser="gd", **TRAINING)
+            ) as messages:
                 async for message in messages:
                     if message["event"] == "step":
                         break
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+                "event"
+            ] == "end"
             assert crew.processes == before
 
             # A worker that dies fails its own order only.
             with pytest.raises(WorkFailed, match="died"):
                 await killed_at_work(crew)
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+                "event"
+            ] == "end"
             assert crew.processes != before
 
             # One that dies with nothing heard of its order fails none: another takes it.
             before = crew.processes
             os.kill(before[0], signal.SIGKILL)
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))["event"] == "end"
+            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+                "event"
+            ] == "end"
             assert crew.processes != before
 
             # One that dies while it has nothing to do is replaced before anyone asks.
@@ -73,7 +89,10 @@ def test_a_crew_answers_stops_survives_and_refuses():
             assert crew.processes != before
 
             # The queue has an end.
-            long = [asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING)) for _ in range(4)]
+            long = [
+                asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING))
+                for _ in range(4)
+            ]
             done, _ = await asyncio.wait(long, return_when=asyncio.FIRST_COMPLETED)
             assert isinstance(done.pop().exception(), Busy)
             for task in long:
@@ -139,8 +158,12 @@ def test_answers_come_in_order_and_what_is_left_is_cancelled():
                 cancelled.append(k)
                 raise
 
-        assert [k async for k in _in_order([lambda k=k: piece(k) for k in range(5)], 3)] == list(range(5))
-        async with contextlib.aclosing(_in_order([lambda k=k: piece(k) for k in (4, -1000, -2000, 3)], 3)) as answers:
+        assert [k async for k in _in_order([lambda k=k: piece(k) for k in range(5)], 3)] == list(
+            range(5)
+        )
+        async with contextlib.aclosing(
+            _in_order([lambda k=k: piece(k) for k in (4, -1000, -2000, 3)], 3)
+        ) as answers:
             assert await anext(answers) == 4
         assert cancelled == [-1000, -2000]
 

@@ -4,10 +4,9 @@ import asyncio
 
 import httpx
 import pytest
-
-from dotphase.explorer.app import make_app
-from dotphase.explorer.desk import Desk, TooMany
-from dotphase.explorer.guard import LARGEST, Guard
+from dotphase.explorer.server.server.app import make_app
+from dotphase.explorer.server.server.middleware import LARGEST, Guard
+from dotphase.explorer.server.server.rate_limits import Desk, TooMany
 
 
 def ask(method, path, **options):
@@ -15,7 +14,9 @@ def ask(method, path, **options):
 
     async def asked():
         transport = httpx.ASGITransport(make_app())
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8765"
+        ) as client:
             return await client.request(method, path, **options)
 
     return asyncio.run(asked())
@@ -40,12 +41,23 @@ def test_a_name_we_were_told_is_known():
 
 def test_other_pages_and_other_kinds_of_request_are_refused():
     body = {"text": "a"}
-    assert ask("POST", "/api/count", json=body, headers={"origin": "http://evil.example"}).status_code == 403
+    assert (
+        ask("POST", "/api/count", json=body, headers={"origin": "http://evil.example"}).status_code
+        == 403
+    )
     assert ask("POST", "/api/count", json=body, headers={"origin": "null"}).status_code == 403
     assert ask("POST", "/api/count", data={"text": "a"}).status_code == 415
-    assert ask("OPTIONS", "/api/count", headers={"access-control-request-method": "POST"}).status_code == 405
+    assert (
+        ask("OPTIONS", "/api/count", headers={"access-control-request-method": "POST"}).status_code
+        == 405
+    )
     large = b'{"text": "' + b"a" * LARGEST + b'"}'
-    assert ask("POST", "/api/count", content=large, headers={"content-type": "application/json"}).status_code == 413
+    assert (
+        ask(
+            "POST", "/api/count", content=large, headers={"content-type": "application/json"}
+        ).status_code
+        == 413
+    )
 
 
 def test_every_answer_carries_the_policy():
@@ -64,7 +76,8 @@ def test_the_page_has_no_script_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "path", ["/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/data/../app.py", "/docs"]
+    "path",
+    ["/page/../app.py", "/page/%2e%2e/app.py", "/page/..%2fapp.py", "/data/../app.py", "/docs"],
 )
 def test_nothing_but_the_page_is_served(path):
     assert ask("GET", path).status_code == 404
@@ -88,14 +101,18 @@ def test_a_client_that_asks_too_fast_is_told_so():
 def test_too_fast_is_429_with_a_message():
     async def hasty():
         transport = httpx.ASGITransport(make_app())
-        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765") as client:
+        async with httpx.AsyncClient(
+            transport=transport, base_url="http://127.0.0.1:8765"
+        ) as client:
             return [await client.post("/api/export", json={}) for _ in range(200)]
 
     answers = asyncio.run(hasty())
     assert answers[0].status_code == 200
     refused = [answer for answer in answers if answer.status_code != 200]
     assert refused
-    assert all(answer.status_code == 429 and "slow down" in answer.json()["error"] for answer in refused)
+    assert all(
+        answer.status_code == 429 and "slow down" in answer.json()["error"] for answer in refused
+    )
     assert refused[0].headers["retry-after"] == "1"
 
 

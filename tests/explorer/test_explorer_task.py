@@ -4,8 +4,8 @@ import pytest
 from pydantic import ValidationError
 
 import dotphase
-from dotphase.explorer.export import _student
-from dotphase.explorer.task import STUDENTS, Branches, Letters, Task, Training, bounds
+from dotphase.explorer.answers.export import _student
+from dotphase.explorer.answers.task import STUDENTS, Branches, Letters, Task, Training, bounds
 
 
 def test_the_default_task_is_the_papers():
@@ -17,7 +17,9 @@ def test_every_number_reaches_the_scenario():
         {"alpha": 1.5, "omega": 0.2, "sigma": 0.7, "lambda": 0.02, "positional": [[1, 0], [0, 1]]}
     )
     assert task.scenario() == dotphase.paper(1.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]])
-    assert task.at(alpha=0.5).scenario() == dotphase.paper(0.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]])
+    assert task.at(alpha=0.5).scenario() == dotphase.paper(
+        0.5, 0.2, 0.7, 0.02, [[1.0, 0.0], [0.0, 1.0]]
+    )
 
 
 def test_words_can_know_of_each_other():
@@ -58,7 +60,13 @@ def test_what_is_out_of_bounds_is_refused(wrong):
 
 
 def test_work_is_bounded():
-    for wrong in ({"d": 10**6}, {"seeds": 1000}, {"seed": -1}, {"start": "anywhere"}, {"optimiser": "sgd"}):
+    for wrong in (
+        {"d": 10**6},
+        {"seeds": 1000},
+        {"seed": -1},
+        {"start": "anywhere"},
+        {"optimiser": "sgd"},
+    ):
         with pytest.raises(ValidationError):
             Training.model_validate(wrong)
     with pytest.raises(ValidationError):

@@ -4,11 +4,11 @@ import shlex
 
 import pytest
 
-from dotphase.explorer.export import texts
-from dotphase.explorer.letters import count_letters, provenance, read_letters, tokens_of
-from dotphase.explorer.shipped import DIAGRAM
-from dotphase.explorer.task import STUDENTS, Export
-from dotphase.sweeps import read_study
+from dotphase.explorer.answers.export import texts
+from dotphase.explorer.answers.letters import count_letters, provenance, read_letters, tokens_of
+from dotphase.explorer.answers.shipped import DIAGRAM
+from dotphase.explorer.answers.task import STUDENTS, Export
+from dotphase.studies.study.study import read_study
 
 OTHER = {
     "alpha": 1.25,
@@ -24,10 +24,17 @@ OTHER = {
 @pytest.mark.parametrize("along", ["alpha", "omega", "sigma", "lambda"])
 @pytest.mark.parametrize("correlation", [0.0, -0.2])
 def test_python_and_the_study_file_mean_the_same_scenario(student, along, correlation, tmp_path):
-    asked = Export.model_validate({"task": {**OTHER, "student": student, "correlation": correlation}, "along": along})
+    asked = Export.model_validate(
+        {"task": {**OTHER, "student": student, "correlation": correlation}, "along": along}
+    )
     said = texts(asked)
     names = {}
-    exec("\n".join(line for line in said["python"].splitlines() if "scenario =" in line or "import" in line), names)
+    exec(
+        "\n".join(
+            line for line in said["python"].splitlines() if "scenario =" in line or "import" in line
+        ),
+        names,
+    )
     assert names["scenario"] == asked.task.scenario()
     (tmp_path / "study.toml").write_text(said["study"])
     study = read_study(tmp_path / "study.toml")
@@ -44,7 +51,9 @@ def test_the_command_line_takes_what_is_copied(student):
     for line in texts(asked)["command"].splitlines():
         words = shlex.split(line)
         given = dict(zip(words[2::2], words[3::2], strict=True))
-        numbers = {name: float(given[f"--{name}"]) for name in ("alpha", "omega", "sigma", "lambda")}
+        numbers = {
+            name: float(given[f"--{name}"]) for name in ("alpha", "omega", "sigma", "lambda")
+        }
         words = {name: given.get(f"--{name}") for name in ("positional", "student", "scenario")}
         assert _scenario({**numbers, **words}) == asked.task.scenario()
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import dotphase
-from dotphase.explorer import work
-from dotphase.explorer.rows import row
-from dotphase.explorer.sentences import inner_landscape, look
-from dotphase.explorer.task import Task
-from dotphase.gaussian import Sobol
+from dotphase.explorer.answers import work
+from dotphase.explorer.answers.rows import row
+from dotphase.explorer.answers.sentences import inner_landscape, look
+from dotphase.explorer.answers.task import Task
+from dotphase.numerics.rules import Sobol
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,9 @@ def test_what_is_no_answer_has_a_reason_and_no_numbers():
 
 def test_a_row_finds_the_transition(solved):
     alphas = [0.5, 1.0, 1.5]
-    found = [[work.solved(Task(alpha=a), b, 2**13, "lowest") for b in work.BRANCHES] for a in alphas]
+    found = [
+        [work.solved(Task(alpha=a), b, 2**13, "lowest") for b in work.BRANCHES] for a in alphas
+    ]
     told = row(alphas, found)
     assert told["winner"] == ["positional", "positional", "semantic"]
     assert told["missing"]["semantic"] == [True, False, False]
@@ -50,7 +52,8 @@ def test_a_row_finds_the_transition(solved):
 
 
 def test_students_see_a_sentence_as_the_theory_says(solved):
-    """Over many sentences the fields have the moments of the overlaps, in units of their standard error."""
+    """Over many sentences the fields have the moments of the overlaps, in units of their standard
+    error."""
     seen = [look(solved, seed) for seed in range(400)]
     u = np.array([s["teacher"]["fields"] for s in seen])[..., 0]
     for branch, solution in solved.items():
@@ -103,7 +106,9 @@ def test_a_landscape_needs_a_student_of_rank_one():
 def test_live_training_ends_where_train_ends():
     task = Task().model_dump(by_alias=True)
     told = said("training", task=task, d=80, start="semantic", optimiser="lbfgs", seed=3, seeds=1)
-    run = dotphase.train(dotphase.paper(), d=80, start="semantic", optimiser="lbfgs", seeds=[3]).runs[0]
+    run = dotphase.train(
+        dotphase.paper(), d=80, start="semantic", optimiser="lbfgs", seeds=[3]
+    ).runs[0]
     assert told[0] == {"event": "begin", "seed": 3, "n": 160, "d": 80}
     assert told[-1]["loss"] == pytest.approx(run.train_loss, rel=1e-9)
     assert told[-1]["test_error"]["value"] == pytest.approx(run.test_error.value, rel=1e-9)

@@ -1,13 +1,14 @@
-"""Every figure of the catalogue: its studies are sound, it can be drawn, and its published numbers are found."""
+"""Every figure of the catalogue: its studies are sound, it can be drawn, and its published numbers
+are found."""
 
 import numpy as np
 import pytest
 import xarray
 
-from dotphase.figures.catalogue import MODULES, chosen, figure_named
-from dotphase.figures.figure import QUALITIES, Claim
-from dotphase.figures.style import COLOURS, on_the_page
-from dotphase.sweeps.engine.plan import plans_of
+from dotphase.figures.frame.catalogue import MODULES, chosen, figure_named
+from dotphase.figures.frame.figure import QUALITIES, Claim
+from dotphase.figures.frame.style import COLOURS, on_the_page
+from dotphase.studies.study.plan import plans_of
 
 WORDS = {"outcome": "converged", "mechanism": "semantic", "winner": "semantic"}
 
@@ -20,7 +21,11 @@ def made_up(study):
         for name, variable in plan.variables.items():
             kept = plan.kept[name]
             shape = tuple(plan.shape[k] for k in kept)
-            values = np.full(shape, WORDS.get(name, ""), object) if variable.dtype == "str" else rng.uniform(size=shape)
+            values = (
+                np.full(shape, WORDS.get(name, ""), object)
+                if variable.dtype == "str"
+                else rng.uniform(size=shape)
+            )
             variables[f"{label}_{name}"] = (tuple(plan.dims[k] for k in kept), values)
     return xarray.Dataset(variables, coordinates, {"study": study.model_dump_json()})
 
@@ -67,7 +72,9 @@ def test_chosen_keeps_the_order_and_takes_all():
     ],
 )
 def test_deviations_are_in_standard_errors(published, ours, deviation):
-    assert Claim("", published, ours).deviation == (None if deviation is None else pytest.approx(deviation))
+    assert Claim("", published, ours).deviation == (
+        None if deviation is None else pytest.approx(deviation)
+    )
 
 
 def test_the_two_mechanisms_can_be_told_apart_in_grey():

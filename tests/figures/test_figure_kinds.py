@@ -1,32 +1,44 @@
-"""The kinds of computation that figures brought: against the library called directly, or another method."""
+"""The kinds of computation that figures brought: against the library called directly, or another
+method."""
 
 import numpy as np
 import pytest
 
 import dotphase
-from dotphase.comparison import NoisyStart
-from dotphase.figures.figure import make_study
-from dotphase.gaussian import Sobol
-from dotphase.sweeps import run_sweep
+from dotphase.comparison.trajectories import NoisyStart
+from dotphase.figures.frame.figure import make_study
+from dotphase.numerics.rules import Sobol
+from dotphase.studies.run.runner import run_study
 
 
-def test_the_published_method_is_off_on_the_positional_branch_and_close_on_the_semantic_one(tmp_path):
+def test_the_published_method_is_off_on_the_positional_branch_and_close_on_the_semantic_one(
+    tmp_path,
+):
     rules = {"kind": "rules", "rules": ["published", "sobol 65536"]}
     study = make_study(
-        "rules", {"alpha": 2.0, "omega": 0.3}, {}, positional=rules, semantic=rules | {"branch": "semantic"}
+        "rules",
+        {"alpha": 2.0, "omega": 0.3},
+        {},
+        positional=rules,
+        semantic=rules | {"branch": "semantic"},
     )
-    found = run_sweep(study, tmp_path / "rules.zarr")
+    found = run_study(study, tmp_path / "rules.zarr")
     assert (found["positional_outcome"] == "converged").all()
     assert found["positional_nodes"].values[0] == 144
     low, good = found["positional_q"].values
     assert low < good - 3 * found["positional_q_error"].values[1]
-    assert found["semantic_theta"].values[0] == pytest.approx(found["semantic_theta"].values[1], rel=0.02)
+    assert found["semantic_theta"].values[0] == pytest.approx(
+        found["semantic_theta"].values[1], rel=0.02
+    )
 
 
 @pytest.mark.slow
 def test_trajectories_begin_at_the_start_they_name(tmp_path):
     passing = {"kind": "trajectories", "d": 400, "seeds": 3, "steps": 1, "nodes": 2048}
-    found = run_sweep(make_study("passing", {"alpha": 2.0, "omega": 0.3}, {}, passing=passing), tmp_path / "p.zarr")
+    found = run_study(
+        make_study("passing", {"alpha": 2.0, "omega": 0.3}, {}, passing=passing),
+        tmp_path / "p.zarr",
+    )
     begin = NoisyStart(0.6, 0.05, 0.4, 2.0).overlaps(dotphase.paper(2.0, 0.3))
     for name in ("q", "V", "m", "theta"):
         expected = np.ravel(getattr(begin, name))[0]
@@ -37,9 +49,13 @@ def test_trajectories_begin_at_the_start_they_name(tmp_path):
 
 def test_stability_is_the_library_s(tmp_path):
     along = {"kind": "stability", "branches": ["positional"], "nodes": 2048}
-    found = run_sweep(make_study("stability", {"omega": 0.3}, {"alpha": [1.5]}, along=along), tmp_path / "s.zarr")
+    found = run_study(
+        make_study("stability", {"omega": 0.3}, {"alpha": [1.5]}, along=along), tmp_path / "s.zarr"
+    )
     rule = Sobol(2048)
-    direct = dotphase.stability(dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=rule, rtol=None), rule)
+    direct = dotphase.stability(
+        dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=rule, rtol=None), rule
+    )
     at = found.sel(alpha=1.5, branch="positional")
     assert float(at["along_replicon"]) == direct.replicon.value
     assert float(at["along_eigenvalue_theta"]) == direct.eigenvalues["theta"].growth.value
@@ -47,9 +63,13 @@ def test_stability_is_the_library_s(tmp_path):
 
 def test_theory_knows_the_errors_of_its_overlaps(tmp_path):
     theory = {"kind": "theory", "nodes": 2048}
-    found = run_sweep(make_study("theory", {"omega": 0.3}, {"alpha": [1.5]}, theory=theory), tmp_path / "t.zarr")
+    found = run_study(
+        make_study("theory", {"omega": 0.3}, {"alpha": [1.5]}, theory=theory), tmp_path / "t.zarr"
+    )
     direct = dotphase.solve(dotphase.paper(1.5, 0.3), "positional", rule=Sobol(2048), rtol=None)
-    assert float(found["theory_m_error"].sel(branch="positional")[0]) == pytest.approx(direct.overlap_errors.m[0, 0])
+    assert float(found["theory_m_error"].sel(branch="positional")[0]) == pytest.approx(
+        direct.overlap_errors.m[0, 0]
+    )
 
 
 def test_a_mixed_start_needs_two_columns():
@@ -59,16 +79,26 @@ def test_a_mixed_start_needs_two_columns():
 
 @pytest.mark.slow
 def test_a_student_of_rank_two_has_both_mechanisms_at_once(tmp_path):
-    compute = {"theory": {"kind": "theory", "nodes": 2**14}, "mixed": {"kind": "mixed", "nodes": 2**14}}
+    compute = {
+        "theory": {"kind": "theory", "nodes": 2**14},
+        "mixed": {"kind": "mixed", "nodes": 2**14},
+    }
     compute["experiment"] = {"kind": "training", "d": 1000, "seeds": 12}
-    study = make_study("rank two", {"omega": 0.3, "student_rank": 2}, {"alpha": [0.4, 1.6]}, **compute)
-    found = run_sweep(study, tmp_path / "r.zarr")
+    study = make_study(
+        "rank two", {"omega": 0.3, "student_rank": 2}, {"alpha": [0.4, 1.6]}, **compute
+    )
+    found = run_study(study, tmp_path / "r.zarr")
     assert found["mixed_mechanism"].values.tolist() == ["positional", "mixed"]
     lowest = found["theory_train_loss"].sel(alpha=1.6).min("branch")
     assert float(found["mixed_train_loss"].sel(alpha=1.6)) < float(lowest) - 1e-4
-    for start in ("semantic", "positional"):  # both end there; corrections of order 1/d are a few per cent at d = 1000
+    for start in (
+        "semantic",
+        "positional",
+    ):  # both end there; corrections of order 1/d are a few per cent at d = 1000
         trained = found.sel(alpha=1.6, start=start)
         assert float(trained["experiment_train_loss"].mean()) == pytest.approx(
             float(found["mixed_train_loss"][1]), rel=0.03
         )
-        assert float(trained["experiment_m"].mean()) == pytest.approx(float(found["mixed_m"][1]), rel=0.03)
+        assert float(trained["experiment_m"].mean()) == pytest.approx(
+            float(found["mixed_m"][1]), rel=0.03
+        )

@@ -8,9 +8,10 @@ from typer.testing import CliRunner
 
 import dotphase
 from dotphase.cli.app import app
-from dotphase.figures.phase_diagram import draw_phase_diagram
-from dotphase.sweeps import open_sweep, run_sweep
-from dotphase.sweeps.phase_diagram import phase_diagram_study
+from dotphase.figures.paper.phase_diagram import draw_phase_diagram
+from dotphase.studies.phase_diagram import phase_diagram_study
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.store.view import open_study
 
 ALPHAS, OMEGAS, NODES = [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], 2**11
 
@@ -18,7 +19,7 @@ ALPHAS, OMEGAS, NODES = [0.6, 1.0, 1.4, 1.8], [0.1, 0.4], 2**11
 @pytest.fixture(scope="module")
 def diagram(tmp_path_factory):
     study = phase_diagram_study(dotphase.paper(), ALPHAS, OMEGAS, NODES)
-    return run_sweep(study, tmp_path_factory.mktemp("diagram") / "diagram.zarr", workers=2).load()
+    return run_study(study, tmp_path_factory.mktemp("diagram") / "diagram.zarr", workers=2).load()
 
 
 def test_every_point_is_there(diagram):
@@ -45,7 +46,7 @@ def test_lines_lie_where_the_margin_changes_sign(diagram):
 
 def test_the_number_of_threads_changes_nothing(diagram, tmp_path):
     study = phase_diagram_study(dotphase.paper(), ALPHAS, OMEGAS, NODES, lines=False)
-    alone = run_sweep(study, tmp_path / "alone.zarr", workers=1)
+    alone = run_study(study, tmp_path / "alone.zarr", workers=1)
     for name in alone.data_vars:
         if not name.endswith("seconds"):
             np.testing.assert_array_equal(alone[name].values, diagram[name].values)
@@ -63,9 +64,11 @@ def test_phase_diagram_command_goes_on_with_what_is_there(tmp_path):
     assert ran.exit_code == 0, ran.output
     assert (tmp_path / "phase-diagram.png").exists()
     assert "4 solves" in ran.output
-    seconds = open_sweep(tmp_path / "phase-diagram.zarr")["theory_seconds"].values
+    seconds = open_study(tmp_path / "phase-diagram.zarr")["theory_seconds"].values
     assert CliRunner().invoke(app, command).exit_code == 0
-    np.testing.assert_array_equal(open_sweep(tmp_path / "phase-diagram.zarr")["theory_seconds"].values, seconds)
+    np.testing.assert_array_equal(
+        open_study(tmp_path / "phase-diagram.zarr")["theory_seconds"].values, seconds
+    )
 
 
 def test_transition_command():

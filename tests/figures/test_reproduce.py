@@ -1,4 +1,5 @@
-"""Figures from studies: what is computed anew, what failure looks like, and a report that stands alone."""
+"""Figures from studies: what is computed anew, what failure looks like, and a report that stands
+alone."""
 
 import json
 from dataclasses import replace
@@ -8,17 +9,18 @@ import pytest
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
-from dotphase.figures import catalogue
-from dotphase.figures.figure import Claim, PaperFigure, make_study
-from dotphase.figures.reproduce import read_records, reproduce
-from dotphase.figures.style import panels
-from dotphase.sweeps import Kind, Variable
-from dotphase.sweeps.engine.store import Store
+from dotphase.figures.frame import catalogue
+from dotphase.figures.frame.figure import Claim, PaperFigure, make_study
+from dotphase.figures.frame.reproduce import read_records, reproduce
+from dotphase.figures.frame.style import panels
+from dotphase.studies.store.store import Store
+from dotphase.studies.study.computation import Computation
+from dotphase.studies.study.layout import Variable
 
 computed = []
 
 
-class Counted(Kind):
+class Counted(Computation):
     """Squares, and a note of every point that was computed."""
 
     kind: str = f"{__name__}:Counted"
@@ -46,7 +48,9 @@ def tiny(name, omegas=(0.1, 0.2), **parameters):
         return figure
 
     def claims(datasets):
-        return [Claim("a <square>", (0.05, 0.01), (float(datasets[name]["counted_square"][1]), 0.0))]
+        return [
+            Claim("a <square>", (0.05, 0.01), (float(datasets[name]["counted_square"][1]), 0.0))
+        ]
 
     return PaperFigure(name, name, "caption", studies, draw, {"quick": 1.0, "full": 2.0}, claims)
 
@@ -181,12 +185,16 @@ OUTSIDE = tiny("outside")
 
 
 def test_a_figure_of_ones_own_is_named_by_its_module(tmp_path):
-    ran = CliRunner().invoke(app, ["reproduce", f"{__name__}:OUTSIDE", "--out", str(tmp_path), "--workers", "1"])
+    ran = CliRunner().invoke(
+        app, ["reproduce", f"{__name__}:OUTSIDE", "--out", str(tmp_path), "--workers", "1"]
+    )
     assert ran.exit_code == 0, ran.output
     assert "caption" in (tmp_path / "report.html").read_text()
 
 
-@pytest.mark.parametrize("name", [f"{__name__}:computed", f"{__name__}:absent", "absent:absent", "nonsense"])
+@pytest.mark.parametrize(
+    "name", [f"{__name__}:computed", f"{__name__}:absent", "absent:absent", "nonsense"]
+)
 def test_what_is_no_figure_is_refused_in_one_line(name):
     with pytest.raises(ValueError, match="figure: "):
         catalogue.chosen([name])

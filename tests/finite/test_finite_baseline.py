@@ -2,19 +2,23 @@ import numpy as np
 import pytest
 from finite_scenarios import uneven
 
-from dotphase.finite import fit_linear, linear_test_error, sample
-from dotphase.finite.baseline import ridge_matrix
-from dotphase.gaussian import GaussHermite
-from dotphase.scenario import paper
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.linear_fit import fit_linear, linear_test_error, ridge_matrix
+from dotphase.numerics.rules import GaussHermite
+from dotphase.scenario.presets import paper
 
 
 def test_the_closed_form_is_the_least_squares_fit():
-    """Each row of W by a regression that never heard of Gram matrices: d·n equations, ridge as L more."""
+    """Each row of W by a regression that never heard of Gram matrices: d·n equations, ridge as L
+    more."""
     data = sample(uneven(alpha=2.0), 20, 1)
     x = data.tokens - data.instance.positions[:, None]
     y = np.einsum("lkn,kni->lni", data.answers, x)
     design = np.vstack([x.reshape(3, -1).T, np.sqrt(20 * data.scenario.ridge) * np.eye(3)])
-    rows = [np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0] for l in range(3)]
+    rows = [
+        np.linalg.lstsq(design, np.concatenate([y[l].ravel(), np.zeros(3)]), rcond=None)[0]
+        for l in range(3)
+    ]
     np.testing.assert_allclose(ridge_matrix(data), rows, rtol=1e-8)
 
 
@@ -35,7 +39,7 @@ def test_its_test_error_equals_monte_carlo():
 def test_it_tends_to_the_average_teacher():
     """ε_lin = (1/L) E Tr[(T − E T) ρ_Σ (T − E T)ᵀ], here averaged over the teacher's fields by
     Gauss–Hermite."""
-    from dotphase.finite.sampling import attention_of
+    from dotphase.finite.data.sampling import attention_of
 
     nodes, weights = (part[0] for part in GaussHermite(40).nodes(2))
     T = attention_of(paper().teacher, 0.5 * nodes.reshape(2, 1, -1))

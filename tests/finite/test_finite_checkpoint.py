@@ -1,15 +1,18 @@
-"""Checkpoints: a run that is interrupted anywhere ends with the same weights, bit by bit, in memory or in blocks."""
+"""Checkpoints: a run that is interrupted anywhere ends with the same weights, bit by bit, in memory
+or in blocks."""
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.checkpoint import Tape, checkpoint
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.training import train
 
 from dotphase import paper
-from dotphase.finite import blocks, gamp, train
-from dotphase.finite.blocks import BlockObjective, TokenFile, sample_to_file
-from dotphase.finite.checkpoint import Tape, checkpoint
-from dotphase.finite.instance import Instance
-from dotphase.finite.objective import Objective
-from dotphase.finite.sampling import sample
+from dotphase.finite.data import blocks
+from dotphase.finite.data.blocks import BlockObjective, TokenFile, sample_to_file
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.message_passing.gamp import gamp
 
 TASK = paper(alpha=1.5, omega=0.3)
 D = 40
@@ -40,7 +43,12 @@ def descend(name):
 def assert_same(one, two):
     for a, b in zip(one.runs, two.runs, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)
-        assert (a.outcome, a.steps, a.evaluations, a.train_loss) == (b.outcome, b.steps, b.evaluations, b.train_loss)
+        assert (a.outcome, a.steps, a.evaluations, a.train_loss) == (
+            b.outcome,
+            b.steps,
+            b.evaluations,
+            b.train_loss,
+        )
 
 
 @pytest.mark.parametrize("name", ["lbfgs", "gamp"])
@@ -92,11 +100,15 @@ def test_blocks_draw_and_answer_what_the_whole_does(tmp_path, monkeypatch, preci
     answers, grams = sample_to_file(instance, tokens)
     read = np.concatenate([block.copy() for _, block in tokens.blocks()], 1)
     np.testing.assert_array_equal(read, whole.tokens)
-    np.testing.assert_allclose(answers, whole.answers, rtol=1e-13)  # products are rounded as blocks are cut
+    np.testing.assert_allclose(
+        answers, whole.answers, rtol=1e-13
+    )  # products are rounded as blocks are cut
     np.testing.assert_allclose(grams.mixed, whole.grams.mixed, rtol=1e-12, atol=1e-14)
     one, two = Objective(whole), BlockObjective(whole, tokens)
     Q = np.random.default_rng(0).standard_normal((D, 1))
-    close = {"rtol": 1e-12, "atol": 1e-12} if precision == "float64" else {"rtol": 1e-5, "atol": 1e-5}
+    close = (
+        {"rtol": 1e-12, "atol": 1e-12} if precision == "float64" else {"rtol": 1e-5, "atol": 1e-5}
+    )
     for a, b in zip(one(Q), two(Q), strict=True):
         np.testing.assert_allclose(a, b, **close)
     z = one.fields(Q)

@@ -11,7 +11,20 @@ def run(*arguments):
 
 
 def test_train_answers_in_json():
-    found = run("train", "--alpha", 2, "--omega", 0.3, "--d", 60, "--start", "semantic", "--seeds", 2, "--json")
+    found = run(
+        "train",
+        "--alpha",
+        2,
+        "--omega",
+        0.3,
+        "--d",
+        60,
+        "--start",
+        "semantic",
+        "--seeds",
+        2,
+        "--json",
+    )
     assert found.exit_code == 0, found.output
     answer = json.loads(found.stdout)
     for name in ("test_error", "train_loss", "m", "theta", "q"):
@@ -21,13 +34,27 @@ def test_train_answers_in_json():
 
 
 def test_options_reach_the_scenario():
-    from dotphase.finite import train
-    from dotphase.scenario import paper
+    from dotphase.finite.training.training.training import train
 
-    task = ("--alpha", 1.5, "--omega", 0.1, "--sigma", 0.6, "--lambda", 0.02, "--positional", "alternative")
+    from dotphase.scenario.presets import paper
+
+    task = (
+        "--alpha",
+        1.5,
+        "--omega",
+        0.1,
+        "--sigma",
+        0.6,
+        "--lambda",
+        0.02,
+        "--positional",
+        "alternative",
+    )
     found = run("train", *task, "--d", 50, "--start", "positional", "--seeds", 1, "--json")
     wanted = train(paper(1.5, 0.1, 0.6, 0.02, "alternative"), 50, "positional", seeds=1)
-    assert json.loads(found.stdout)["train_loss"]["value"] == pytest.approx(wanted.train_loss.value, rel=1e-12)
+    assert json.loads(found.stdout)["train_loss"]["value"] == pytest.approx(
+        wanted.train_loss.value, rel=1e-12
+    )
 
 
 def test_gamp_tells_its_gradient_norm():
@@ -36,7 +63,8 @@ def test_gamp_tells_its_gradient_norm():
 
 
 def test_a_scenario_file_is_read(tmp_path):
-    from dotphase.scenario import paper, write_scenario
+    from dotphase.scenario.files import write_scenario
+    from dotphase.scenario.presets import paper
 
     write_scenario(paper(alpha=1.0), tmp_path / "task.toml")
     found = run("train", "--scenario", tmp_path / "task.toml", "--d", 40, "--seeds", 1)

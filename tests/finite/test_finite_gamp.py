@@ -1,10 +1,17 @@
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.optimisers import LBFGS
+from dotphase.finite.training.training.starts import start_weights
+from dotphase.finite.training.training.training import train
 from finite_scenarios import uneven
 
-from dotphase.finite import LBFGS, Gamp, Instance, Objective, gamp, sample, start_weights, train
-from dotphase.finite.local_problem import LocalProblem
-from dotphase.scenario import paper, softmax_attention
+from dotphase import attentions
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.message_passing.gamp import Gamp, gamp
+from dotphase.finite.message_passing.local_problem import LocalProblem
+from dotphase.scenario.presets import paper
 
 
 @pytest.mark.parametrize("start", ["semantic", "positional"])
@@ -23,7 +30,10 @@ def test_a_fixed_point_is_a_critical_point_of_training(alpha, start):
 
 
 def test_from_the_teacher_it_finds_what_training_finds():
-    passed, trained = gamp(paper(), 100, "semantic", seeds=2), train(paper(), 100, "semantic", seeds=2)
+    passed, trained = (
+        gamp(paper(), 100, "semantic", seeds=2),
+        train(paper(), 100, "semantic", seeds=2),
+    )
     for one, other in zip(passed.runs, trained.runs, strict=True):
         assert one.train_loss == pytest.approx(other.train_loss, rel=1e-9)
         np.testing.assert_allclose(np.abs(one.weights), np.abs(other.weights), atol=1e-4)
@@ -31,16 +41,20 @@ def test_from_the_teacher_it_finds_what_training_finds():
 
 @pytest.mark.slow
 def test_every_student_converges_to_a_critical_point():
-    for scenario in (uneven(softmax_attention(1)), uneven(softmax_attention(1, tied=False), alpha=3.0)):
+    for scenario in (
+        uneven(attentions.softmax(1)),
+        uneven(attentions.softmax(1, tied=False), alpha=3.0),
+    ):
         found = gamp(scenario, 120, "semantic", seeds=1, iterations=800)
         assert found.outcomes == {"converged": 1}, found.runs[0].reason
 
 
 def test_the_local_loss_is_the_exact_loss_of_the_sample():
-    """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z must
-    agree."""
-    from dotphase.finite.objective import gram_loss
-    from dotphase.finite.sampling import attention_of
+    """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z
+    must agree."""
+    from dotphase.finite.training.training.objective import gram_loss
+
+    from dotphase.finite.data.sampling import attention_of
     from dotphase.inner.loss import Problem, sample_loss
 
     data = sample(uneven(), 30, 1)
@@ -51,7 +65,9 @@ def test_the_local_loss_is_the_exact_loss_of_the_sample():
         z = random.standard_normal((3, 2, data.count))
         problem = Problem(local._target, z, np.ones((3, 2, 2)), np.ones(3), local._parameters)
         losses.append(np.asarray(sample_loss(local._form, problem, z)))
-        exact.append(np.asarray(gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams)))
+        exact.append(
+            np.asarray(gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams))
+        )
     np.testing.assert_allclose(losses[0] - losses[1], exact[0] - exact[1], rtol=1e-5, atol=1e-6)
 
 
@@ -68,7 +84,9 @@ def test_the_response_is_the_derivative_of_the_prox():
         along = np.zeros_like(w)
         along[l, a] = h
         change = (local.prox(w + along, V, w).slopes - local.prox(w - along, V, w).slopes) / (2 * h)
-        np.testing.assert_allclose(here.slope_response[l, a], change[l].sum(-1), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(
+            here.slope_response[l, a], change[l].sum(-1), rtol=1e-4, atol=1e-4
+        )
 
 
 def test_a_step_from_a_fixed_point_stays():
@@ -91,8 +109,9 @@ def test_without_the_onsager_term_it_is_not_a_fixed_point():
 
 def _slopes(objective, weights):
     """∇ℓ_μ at the fields of the weights, by differences of the loss of each sample."""
-    from dotphase.finite.objective import gram_loss
-    from dotphase.finite.sampling import attention_of
+    from dotphase.finite.training.training.objective import gram_loss
+
+    from dotphase.finite.data.sampling import attention_of
 
     z, data, h = objective.fields(weights), objective.sample, 1e-5
     slopes = np.zeros_like(z)
@@ -101,7 +120,9 @@ def _slopes(objective, weights):
             up, down = z.copy(), z.copy()
             up[l, a] += h
             down[l, a] -= h
-            loss = lambda z: np.asarray(gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams))
+            loss = lambda z: np.asarray(
+                gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams)
+            )
             slopes[l, a] = (loss(up) - loss(down)) / (2 * h)
     return slopes
 
@@ -115,7 +136,8 @@ def test_trajectories_begin_at_the_start():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("damping", 1.0), ("iterations", 0), ("searching", -1), ("tolerance", 0.0), ("seeds", [2, 2])]
+    ("name", "value"),
+    [("damping", 1.0), ("iterations", 0), ("searching", -1), ("tolerance", 0.0), ("seeds", [2, 2])],
 )
 def test_bad_input_is_refused(name, value):
     with pytest.raises(ValueError, match=name):

@@ -2,26 +2,26 @@
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.checkpoint import checkpoint
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.optimisers import LBFGS
+from dotphase.finite.training.training.training import train
 from finite_scenarios import THREE
 
-from dotphase.finite import LBFGS, Gamp, Instance, Objective, exact_test_error, fit_linear, gamp, sample, train
-from dotphase.finite import local_problem as local_module
+from dotphase import attentions
 from dotphase.finite import test_error as module
-from dotphase.finite.cavity import cavity
-from dotphase.finite.checkpoint import checkpoint
-from dotphase.finite.local_problem import LocalProblem
-from dotphase.finite.test_error import held_out_error
-from dotphase.scenario import (
-    Positions,
-    Scales,
-    Scenario,
-    Tokens,
-    correlated,
-    exponential_correlation,
-    mixture,
-    paper,
-    softmax_attention,
-)
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.linear_fit import fit_linear
+from dotphase.finite.message_passing import local_problem as local_module
+from dotphase.finite.message_passing.gamp import Gamp, gamp
+from dotphase.finite.message_passing.local_problem import LocalProblem
+from dotphase.finite.sample_minima import cavity
+from dotphase.finite.test_error import exact_test_error, held_out_error
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scales import Scales
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens, correlated, exponential_correlation
 
 GAMMA = np.array([[[0.3, 0.1], [0.1, 0.2]], [[0.2, -0.05], [-0.05, 0.4]]])
 TWO_LENGTHS = Scales(np.sqrt([0.4, 1.6]))
@@ -38,7 +38,9 @@ def three_tokens(scales: Scales | None = None, rank: int = 2) -> Scenario:
     Gamma = 0.25 * exponential_correlation(3, 0.4)[None]
     positions = Positions([[1.0, 0.0, -1.0]])
     tokens = Tokens(covariances=Gamma, scales=scales)
-    return Scenario(mixture(THREE, 0.3), softmax_attention(rank), tokens, positions, 1.5, 0.05)
+    return Scenario(
+        attentions.mixture(THREE, 0.3), attentions.softmax(rank), tokens, positions, 1.5, 0.05
+    )
 
 
 def scaled(scales: Scales = TWO_LENGTHS) -> Scenario:
@@ -65,7 +67,7 @@ def uncorrelated(scenario: Scenario) -> Scenario:
     return scenario.vary(tokens=Tokens(tokens.gamma, tokens.share, scales=tokens.scales))
 
 
-# ------------------------------------------------------------------------------------------------------------ sampling
+# ----------------------------------------------------------------------------------------- sampling
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
@@ -89,18 +91,21 @@ def test_drawn_scales_have_the_law_they_should():
     x = data.tokens - data.instance.positions[:, None]
     bare = x / data.scales[:, :, None]
     assert np.abs((bare**2).mean() / 0.25 - 1) < 4 * np.sqrt(2 / x.size)
-    # Given its scale a token is Gaussian: the square of its length varies as it should, and not more.
+    # Given its scale a token is Gaussian: the square of its length varies as it should, and not
+    # more.
     assert np.abs((bare**2).sum(-1).var() / (2 * 20 * 0.25**2) - 1) < 0.1
 
 
 def test_scales_are_the_same_in_blocks_and_leave_the_normals_alone(monkeypatch):
-    from dotphase.finite import sampling
+    from dotphase.finite.data import sampling
 
     whole, bare = sample(scaled(), 30, 1), sample(unscaled(scaled()), 30, 1)
     monkeypatch.setattr(sampling, "BLOCK", 700)
     np.testing.assert_array_equal(sample(scaled(), 30, 1).tokens, whole.tokens)
     p = whole.instance.positions[:, None]
-    np.testing.assert_allclose(whole.tokens - p, whole.scales[:, :, None] * (bare.tokens - p), atol=1e-14)
+    np.testing.assert_allclose(
+        whole.tokens - p, whole.scales[:, :, None] * (bare.tokens - p), atol=1e-14
+    )
 
 
 def test_covariances_without_correlation_are_todays_tokens():
@@ -108,11 +113,13 @@ def test_covariances_without_correlation_are_todays_tokens():
     np.testing.assert_array_equal(sample(diagonal, 30, 1).tokens, sample(paper(), 30, 1).tokens)
 
 
-# ---------------------------------------------------------------------------------------------------------- test error
+# --------------------------------------------------------------------------------------- test error
 
 
 def weights_of(instance: Instance) -> np.ndarray:
-    random = np.random.default_rng(0).standard_normal((instance.dimension, instance.scenario.student.rank))
+    random = np.random.default_rng(0).standard_normal(
+        (instance.dimension, instance.scenario.student.rank)
+    )
     return 0.6 * (instance.teacher_weights[:, :1] + 3 * instance.positions[:1].T) + 0.4 * random
 
 
@@ -120,7 +127,10 @@ def weights_of(instance: Instance) -> np.ndarray:
 def test_the_exact_test_error_is_that_of_fresh_samples(name):
     instance = Instance(SCENARIOS[name], 12, 5)
     weights = weights_of(instance)
-    exact, seen = exact_test_error(instance, weights), held_out_error(instance, weights, most=400_000)
+    exact, seen = (
+        exact_test_error(instance, weights),
+        held_out_error(instance, weights, most=400_000),
+    )
     assert exact.error < 2 * seen.error
     assert abs(seen.deviation(exact)) < 4
 
@@ -130,7 +140,10 @@ def test_the_test_error_knows_of_scales_and_of_correlations(wrong):
     instance = Instance(two_kinds(TWO_LENGTHS), 12, 5)
     weights = weights_of(instance)
     seen = held_out_error(instance, weights, most=200_000)
-    assert abs(seen.deviation(exact_test_error(Instance(wrong(instance.scenario), 12, 5), weights))) > 8
+    assert (
+        abs(seen.deviation(exact_test_error(Instance(wrong(instance.scenario), 12, 5), weights)))
+        > 8
+    )
 
 
 @pytest.mark.parametrize("left_out", ["fields", "products"])
@@ -140,7 +153,9 @@ def test_a_scale_left_out_of_one_place_is_noticed(monkeypatch, left_out):
     seen, whole = held_out_error(instance, weights, most=200_000), module._scaled
     module._compiled.cache_clear()
     here = (1,) if left_out == "fields" else (2,)
-    monkeypatch.setattr(module, "_scaled", lambda value, s, *l: value if len(l) in here else whole(value, s, *l))
+    monkeypatch.setattr(
+        module, "_scaled", lambda value, s, *l: value if len(l) in here else whole(value, s, *l)
+    )
     wrong = exact_test_error(instance, weights)
     module._compiled.cache_clear()
     assert abs(seen.deviation(wrong)) > 5
@@ -164,7 +179,7 @@ def test_the_linear_baseline_knows_of_both():
     assert abs(each.mean() - fit.test_errors[0]) < 4 * each.std() / np.sqrt(len(each))
 
 
-# ------------------------------------------------------------------------------------------------- message passing
+# ---------------------------------------------------------------------------------- message passing
 
 
 @pytest.mark.parametrize("start", ["semantic", "positional"])
@@ -181,7 +196,9 @@ def test_a_fixed_point_is_a_critical_point_of_training(start, minimum):
     assert found.runs[0].trajectory.response.shape[1:] == (2, 2, 1, 1)
 
 
-@pytest.mark.parametrize("scenario", [correlated(2, 0.5, -0.2), scaled().tokens], ids=["correlated", "scaled"])
+@pytest.mark.parametrize(
+    "scenario", [correlated(2, 0.5, -0.2), scaled().tokens], ids=["correlated", "scaled"]
+)
 def test_from_the_teacher_it_finds_what_training_finds(scenario):
     task = paper().vary(tokens=scenario)
     one, other = gamp(task, 100, seeds=1).runs[0], train(task, 100, seeds=1).runs[0]
@@ -212,7 +229,9 @@ def moved(method: Gamp, state) -> float:
 def test_a_step_from_a_fixed_point_stays_and_wrong_ones_do_not():
     method, state = settled(two_kinds(TWO_LENGTHS))
     assert moved(method, state) < 1e-6
-    method.coupling.scales = np.ones_like(method.coupling.scales)  # the Onsager term without its scales
+    method.coupling.scales = np.ones_like(
+        method.coupling.scales
+    )  # the Onsager term without its scales
     assert moved(method, state) > 1e-4
     method, state = settled(two_kinds(TWO_LENGTHS))
     method.local._scales = np.ones_like(method.local._scales)  # the prox without its scales
@@ -230,12 +249,21 @@ def test_the_response_is_the_derivative_of_the_prox():
     root = 0.4 * random.standard_normal((6, 6)) + np.eye(6)
     V = local_module.split(root @ root.T, 3)
     here, h, s = local.prox(w, V, w, "nearest"), 1e-5, data.scales
-    expected = np.linalg.solve(local_module.joined(V), ((here.fields - w) / s[:, None]).reshape(6, -1))
+    expected = np.linalg.solve(
+        local_module.joined(V), ((here.fields - w) / s[:, None]).reshape(6, -1)
+    )
     np.testing.assert_allclose(here.slopes * s[:, None], expected.reshape(w.shape), atol=1e-8)
     for l, a in ((0, 0), (2, 1)):
         along = np.zeros_like(w)
         along[l, a] = h
-        change = (local.prox(w + along, V, w, "nearest").slopes - local.prox(w - along, V, w, "nearest").slopes) / 2 / h
+        change = (
+            (
+                local.prox(w + along, V, w, "nearest").slopes
+                - local.prox(w - along, V, w, "nearest").slopes
+            )
+            / 2
+            / h
+        )
         for k in range(3):
             seen = (s[l] * s[k] * change[k]).sum(-1)
             np.testing.assert_allclose(here.slope_response[k, l, :, a], seen, rtol=1e-4, atol=1e-4)
@@ -250,7 +278,7 @@ def test_a_trained_model_has_cavity_fields():
     assert found.higher.mean() < 0.2
 
 
-# ------------------------------------------------------------------------------------------------ files, checkpoints
+# ------------------------------------------------------------------------------- files, checkpoints
 
 
 @pytest.mark.parametrize("memory", [1e9, 1e3])

@@ -1,24 +1,22 @@
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.starts import start_weights
+from dotphase.finite.training.training.training import train
 from finite_scenarios import uneven
 
-from dotphase.finite import (
-    Objective,
-    lowest_curvatures,
-    nearest_image,
-    relaxed_path,
-    sample,
-    start_weights,
-    straight_path,
-    train,
-)
-from dotphase.scenario import paper, softmax_attention
+from dotphase import attentions
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.landscape import lowest_curvatures, nearest_image, relaxed_path, straight_path
+from dotphase.scenario.presets import paper
 
 
 @pytest.fixture(scope="module")
 def minima():
     objective = Objective(sample(paper(alpha=2.0), 100, 0))
-    return objective, *(train(paper(), 100, s, seeds=1).runs[0].weights for s in ("semantic", "positional"))
+    return objective, *(
+        train(paper(), 100, s, seeds=1).runs[0].weights for s in ("semantic", "positional")
+    )
 
 
 def test_lanczos_finds_the_lowest_eigenvalues_of_the_dense_hessian(minima):
@@ -42,7 +40,7 @@ def test_where_the_gradient_is_not_small_there_is_no_verdict(minima):
 
 
 def test_a_tied_student_of_rank_two_has_its_flat_direction():
-    scenario = uneven(softmax_attention(2), alpha=3.0)
+    scenario = uneven(attentions.softmax(2), alpha=3.0)
     objective = Objective(sample(scenario, 60, 0))
     Q = train(scenario, 60, "semantic", seeds=1).runs[0].weights
     found = lowest_curvatures(objective, Q, count=3)
@@ -57,7 +55,9 @@ def test_between_the_minima_lies_a_barrier_and_the_string_lowers_it(minima):
     straight = straight_path(objective, semantic, positional, points=21)
     assert straight.barrier > 0
     assert straight.distance > 0.1
-    relaxed = relaxed_path(objective, straight_path(objective, semantic, positional, points=11), steps=30)
+    relaxed = relaxed_path(
+        objective, straight_path(objective, semantic, positional, points=11), steps=30
+    )
     assert 0 < relaxed.barrier < straight.barrier
     np.testing.assert_array_equal(relaxed.weights[0], straight.weights[0])
     gaps = np.diff(relaxed.position)
@@ -71,7 +71,7 @@ def test_a_point_and_its_image_are_the_same_point(minima):
 
 
 def test_no_turning_where_it_would_change_the_function():
-    scenario = uneven(softmax_attention(1, tied=False))
+    scenario = uneven(attentions.softmax(1, tied=False))
     objective = Objective(sample(scenario, 40, 0))
     random = np.random.default_rng(0)
     anchor, weights = random.standard_normal((2, 40, 2))

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective, gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
-from dotphase.finite import Objective, sample
-from dotphase.finite.objective import gram_loss
-from dotphase.finite.sampling import Grams, attention_of
+from dotphase.finite.data.sampling import Grams, attention_of, sample
 
 
 def plain(data, weights):
@@ -56,7 +55,9 @@ def test_the_curvature_is_the_change_of_the_gradient(problem):
     objective = Objective(data)
     h = 1e-5
     change = (objective(weights + h * along)[1] - objective(weights - h * along)[1]) / (2 * h)
-    np.testing.assert_allclose(objective.curvature(weights)(along), change, atol=1e-6 * np.abs(change).max())
+    np.testing.assert_allclose(
+        objective.curvature(weights)(along), change, atol=1e-6 * np.abs(change).max()
+    )
 
 
 def test_pulling_back_is_the_transpose_of_the_fields(problem):
@@ -68,7 +69,9 @@ def test_pulling_back_is_the_transpose_of_the_fields(problem):
 
 
 def test_single_precision_is_close_and_answers_in_double():
-    single, double = (Objective(sample(uneven(), 60, 1, precision=p)) for p in ("float32", "float64"))
+    single, double = (
+        Objective(sample(uneven(), 60, 1, precision=p)) for p in ("float32", "float64")
+    )
     weights = np.random.default_rng(0).standard_normal((60, 2))
     (value, gradient), (exact, exact_gradient) = single(weights), double(weights)
     assert gradient.dtype == np.float64

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.optimisers import LBFGS, Adam, GradientDescent
+from dotphase.finite.training.training.starts import start_weights
+from dotphase.finite.training.training.training import train
 from finite_scenarios import SCENARIOS, uneven
 
-from dotphase.finite import LBFGS, Adam, GradientDescent, Objective, sample, start_weights, train
-from dotphase.scenario import constant_attention, paper
+from dotphase import attentions
+from dotphase.finite.data.sampling import sample
+from dotphase.scenario.presets import paper
 
 METHODS = {
     "lbfgs": LBFGS(tolerance=1e-7),
@@ -28,7 +33,11 @@ def test_every_method_ends_at_a_stationary_point_below_its_start(objective, name
     value, gradient = objective(end.weights)
     assert end.outcome == "converged"
     assert value == end.value < before
-    assert objective.relative_gradient(end.weights, value, gradient) == end.gradient_norm <= METHODS[name].tolerance
+    assert (
+        objective.relative_gradient(end.weights, value, gradient)
+        == end.gradient_norm
+        <= METHODS[name].tolerance
+    )
 
 
 def test_all_methods_find_the_same_minimum_from_the_teacher(objective):
@@ -36,12 +45,16 @@ def test_all_methods_find_the_same_minimum_from_the_teacher(objective):
     ends = [method.minimise(objective, start) for method in METHODS.values()]
     for end in ends[1:]:
         assert end.value == pytest.approx(ends[0].value, rel=1e-8)
-        assert np.linalg.norm(end.weights - ends[0].weights) < 1e-3 * np.linalg.norm(ends[0].weights)
+        assert np.linalg.norm(end.weights - ends[0].weights) < 1e-3 * np.linalg.norm(
+            ends[0].weights
+        )
 
 
 @pytest.mark.parametrize("name", METHODS)
 def test_at_a_minimum_no_method_moves(objective, name):
-    there = LBFGS(tolerance=1e-10).minimise(objective, start_weights(objective.sample.instance, "semantic"))
+    there = LBFGS(tolerance=1e-10).minimise(
+        objective, start_weights(objective.sample.instance, "semantic")
+    )
     assert there.outcome == "converged"
     again = METHODS[name].minimise(objective, there.weights)
     assert again.steps == 0
@@ -55,7 +68,9 @@ def test_lbfgs_converges_for_every_student(name):
 
 
 def test_few_steps_are_an_outcome(objective):
-    end = GradientDescent(steps=3).minimise(objective, start_weights(objective.sample.instance, "semantic"))
+    end = GradientDescent(steps=3).minimise(
+        objective, start_weights(objective.sample.instance, "semantic")
+    )
     assert (end.outcome, end.steps) == ("stopped", 3)
     assert "asked for" in end.reason
 
@@ -69,13 +84,15 @@ def test_divergence_is_an_outcome_without_numbers(method):
     assert np.isnan(found.test_error.value)
     assert found.test_error.count == 0
     run = found.runs[0]
-    assert run.weights is run.test_error is run.train_loss is run.overlaps is run.gradient_norm is None
+    assert (
+        run.weights is run.test_error is run.train_loss is run.overlaps is run.gradient_norm is None
+    )
 
 
 def test_a_student_that_ignores_its_fields_shrinks_to_nothing():
-    """With S constant only the ridge is left: the minimum is Q = 0 and the loss there is that of the
-    constant."""
-    scenario = paper().vary(student=constant_attention([[0.6, 0.4], [0.4, 0.6]]))
+    """With S constant only the ridge is left: the minimum is Q = 0 and the loss there is that of
+    the constant."""
+    scenario = paper().vary(student=attentions.constant([[0.6, 0.4], [0.4, 0.6]]))
     run = train(scenario, 40, "semantic", LBFGS(tolerance=1e-12), seeds=1).runs[0]
     assert run.outcome == "converged"
     assert np.abs(run.weights).max() < 1e-10

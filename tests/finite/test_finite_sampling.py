@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 from finite_scenarios import SCENARIOS, uneven
 
-from dotphase.finite import Instance, sample
-from dotphase.finite import sampling as module
-from dotphase.finite.instance import shares_of
-from dotphase.scenario import isotropic, paper
+from dotphase.finite.data import sampling as module
+from dotphase.finite.data.instance import Instance, shares_of
+from dotphase.finite.data.sampling import sample
+from dotphase.scenario.presets import paper
+from dotphase.scenario.tokens import isotropic
 
 
 def test_shapes_and_reproducibility():
@@ -42,7 +43,9 @@ def test_scalar_products_and_answers_are_those_of_the_tokens(name):
     np.testing.assert_allclose(data.grams.mixed, product(x, seen), atol=1e-13)
     np.testing.assert_allclose(data.grams.seen, product(seen, seen), atol=1e-13)
     one = data.scenario.teacher(x[:, 5] @ data.instance.teacher_weights / np.sqrt(d))
-    np.testing.assert_allclose(data.answers[:, :, 5], one, rtol=1e-5)  # one at a time: single precision
+    np.testing.assert_allclose(
+        data.answers[:, :, 5], one, rtol=1e-5
+    )  # one at a time: single precision
 
 
 def test_tokens_have_the_spectra_they_should():
@@ -53,7 +56,10 @@ def test_tokens_have_the_spectra_they_should():
     assert np.abs(((x**2).mean(1) - data.instance.gamma) / error).max() < 4.5
     # Neither neighbouring tokens nor neighbouring samples share anything.
     cross = np.einsum("ni,ni->i", x[0], x[1]) / 40_000
-    assert np.abs(cross / np.sqrt(data.instance.gamma[0] * data.instance.gamma[1] / 40_000)).max() < 4.5
+    assert (
+        np.abs(cross / np.sqrt(data.instance.gamma[0] * data.instance.gamma[1] / 40_000)).max()
+        < 4.5
+    )
     shifted = np.einsum("ni,ni->i", x[0, 1:], x[0, :-1]) / 40_000
     assert np.abs(shifted / (data.instance.gamma[0] / np.sqrt(40_000))).max() < 4.5
 

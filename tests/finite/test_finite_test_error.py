@@ -1,18 +1,19 @@
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
-from dotphase.finite import Instance, exact_test_error, sample
 from dotphase.finite import test_error as module
-from dotphase.finite.objective import gram_loss
-from dotphase.finite.sampling import attention_of
-from dotphase.gaussian import GaussHermite, Sobol
-from dotphase.scenario import paper
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import attention_of, sample
+from dotphase.finite.test_error import exact_test_error
+from dotphase.numerics.rules import GaussHermite, Sobol
+from dotphase.scenario.presets import paper
 
 
 def monte_carlo(instance, weights, count):
-    """The mean of ‖y − f_Q(x)‖²/(dL) over `count` fresh samples, all of them drawn, and its standard
-    error."""
+    """The mean of ‖y − f_Q(x)‖²/(dL) over `count` fresh samples, all of them drawn, and its
+    standard error."""
     data = sample(instance, count=count, stream="test")
     fields = np.einsum("lni,ir->lrn", data.tokens, weights) / np.sqrt(instance.dimension)
     guess = attention_of(data.scenario.student, fields)
@@ -21,7 +22,9 @@ def monte_carlo(instance, weights, count):
 
 
 def weights_of(instance, mix=0.6, seed=0):
-    random = np.random.default_rng(seed).standard_normal((instance.dimension, instance.scenario.student.rank))
+    random = np.random.default_rng(seed).standard_normal(
+        (instance.dimension, instance.scenario.student.rank)
+    )
     toward = instance.teacher_weights[:, :1] + 3 * instance.positions[:1].T
     return mix * toward + 0.5 * random
 
@@ -72,11 +75,14 @@ def test_it_tends_to_the_asymptotic_average_as_d_grows():
         instance = Instance(paper(), d, 3)
         exact = exact_test_error(instance, weights_of(instance)).value
         flat = module.moments(instance, weights_of(instance))
-        # The high-dimensional loss: token vectors orthogonal, of length ∫γ, the encodings' own length
-        # forgotten.
+        # The high-dimensional loss: token vectors orthogonal, of length ∫γ, the encodings' own
+        # length forgotten.
         gamma = instance.gamma.mean(1)
         limit = flat._replace(
-            true=np.zeros_like(flat.true), rest=gamma, cross=0 * flat.cross, encodings=0 * flat.encodings
+            true=np.zeros_like(flat.true),
+            rest=gamma,
+            cross=0 * flat.cross,
+            encodings=0 * flat.encodings,
         )
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "moments", lambda *_, limit=limit: limit)

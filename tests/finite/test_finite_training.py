@@ -2,23 +2,20 @@ import json
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.optimisers import LBFGS, Adam, GradientDescent
+from dotphase.finite.training.training.starts import Random, start_weights
+from dotphase.finite.training.training.training import train
 from finite_scenarios import uneven
 
-from dotphase.estimate import over_seeds
-from dotphase.finite import (
-    LBFGS,
-    Adam,
-    GradientDescent,
-    Instance,
-    Random,
-    fit_linear,
-    gamp,
-    overlaps,
-    sample,
-    start_weights,
-    train,
-)
-from dotphase.scenario import no_positions, paper, softmax_attention
+from dotphase import attentions
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import sample
+from dotphase.finite.linear_fit import fit_linear
+from dotphase.finite.message_passing.gamp import gamp
+from dotphase.finite.overlaps import overlaps
+from dotphase.results.statistics import over_seeds
+from dotphase.scenario.presets import paper
+from dotphase.scenario.tokens import no_positions
 
 
 def test_the_answer_is_averages_over_seeds_with_errors():
@@ -26,8 +23,12 @@ def test_the_answer_is_averages_over_seeds_with_errors():
     errors = [run.test_error.value for run in found.runs]
     assert found.test_error.value == pytest.approx(np.mean(errors))
     assert found.test_error.error == pytest.approx(np.std(errors, ddof=1) / 2)
-    assert found.m.value == pytest.approx(np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs]))
-    assert found.theta.value == pytest.approx(np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs]))
+    assert found.m.value == pytest.approx(
+        np.mean([abs(run.overlaps.m[0, 0]) for run in found.runs])
+    )
+    assert found.theta.value == pytest.approx(
+        np.mean([abs(run.overlaps.theta[0, 0, 0]) for run in found.runs])
+    )
     assert found.outcomes == {"converged": 4}
 
 
@@ -78,7 +79,9 @@ def test_overlaps_are_what_they_say():
     for l in range(3):
         Sigma = np.diag(instance.gamma[l])
         np.testing.assert_allclose(found.q[l], weights.T @ Sigma @ weights / 30)
-        np.testing.assert_allclose(found.theta[l], weights.T @ Sigma @ instance.teacher_weights / 30)
+        np.testing.assert_allclose(
+            found.theta[l], weights.T @ Sigma @ instance.teacher_weights / 30
+        )
         np.testing.assert_allclose(found.m[l], weights.T @ instance.positions[l] / np.sqrt(30))
     turn = np.linalg.qr(np.random.default_rng(1).standard_normal((2, 2)))[0]
     for name, size in overlaps(instance, weights @ turn).sizes.items():
@@ -88,20 +91,24 @@ def test_overlaps_are_what_they_say():
 def test_named_starts():
     instance = Instance(paper(), 50, 1)
     np.testing.assert_array_equal(start_weights(instance, "semantic"), instance.teacher_weights)
-    np.testing.assert_allclose(start_weights(instance, "positional"), np.full((50, 1), 1 / np.sqrt(50)))
+    np.testing.assert_allclose(
+        start_weights(instance, "positional"), np.full((50, 1), 1 / np.sqrt(50))
+    )
     small, large = start_weights(instance, "random"), start_weights(instance, Random(1.0))
     np.testing.assert_allclose(10 * small, large)
     wide = Instance(paper(student_rank=2), 50, 1)
     first, second = start_weights(wide, "semantic").T
     np.testing.assert_array_equal(first, wide.teacher_weights[:, 0])
     assert 0.05 < second.std() < 0.2
-    untied = Instance(uneven(softmax_attention(1, tied=False)), 50, 1)
+    untied = Instance(uneven(attentions.softmax(1, tied=False)), 50, 1)
     query, key = start_weights(untied, "semantic").T
     np.testing.assert_array_equal(query, key)
 
 
 def test_a_wider_student_does_at_least_as_well_in_training():
-    narrow, wide = (train(paper(alpha=1.0, student_rank=r), 100, "semantic", seeds=1) for r in (1, 2))
+    narrow, wide = (
+        train(paper(alpha=1.0, student_rank=r), 100, "semantic", seeds=1) for r in (1, 2)
+    )
     assert wide.train_loss.value < narrow.train_loss.value - 1e-7
 
 
@@ -113,7 +120,10 @@ def test_a_wider_student_does_at_least_as_well_in_training():
         ({"start": np.full((40, 1), np.nan)}, "finite"),
         ({"optimiser": "newton"}, "optimiser: expected one of"),
         ({"start": "uninformed"}, 'weights that know nothing are called "random" here'),
-        ({"start": overlaps(Instance(paper(), 40, 0), np.ones((40, 1)))}, "overlaps do not say which weights"),
+        (
+            {"start": overlaps(Instance(paper(), 40, 0), np.ones((40, 1)))},
+            "overlaps do not say which weights",
+        ),
         ({"start": None}, "start: expected semantic"),
         ({"seeds": 0}, "seeds: at least one"),
         ({"seeds": [1, 1, 1, 1]}, r"each may be given once; got \[1, 1, 1, 1\]"),

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dotphase.estimate import Estimate, plus_minus
-from dotphase.gaussian import GaussHermite, Sobol
+from dotphase.numerics.rules import GaussHermite, Sobol
+from dotphase.results.estimate import Estimate, plus_minus
 
 
 def average(rule, function, dimension):
@@ -35,7 +35,8 @@ def test_sobol_covers_the_truth_and_its_errors_are_standard_errors(dimension):
     exact = np.exp(0.5) * norm.sf(0.3 - 1 / np.sqrt(dimension))
     found = [average(Sobol(2**12, seed=seed), jumping, dimension) for seed in range(40)]
     deviations = np.array([each.deviation(exact) for each in found])
-    # The error is such that these have variance one, though 8 replicates do not know their own scatter well.
+    # The error is such that these have variance one, though 8 replicates do not know their own
+    # scatter well.
     assert abs(deviations.mean()) < 4 / np.sqrt(40)
     assert 0.6 < deviations.std() < 1.5
 
@@ -51,7 +52,9 @@ def test_refined_rules_are_finer():
     assert GaussHermite(10).refined().order == 15
 
 
-@pytest.mark.parametrize("bad", [lambda: Sobol(2**8, replicates=3), lambda: Sobol(4), lambda: GaussHermite(2)])
+@pytest.mark.parametrize(
+    "bad", [lambda: Sobol(2**8, replicates=3), lambda: Sobol(4), lambda: GaussHermite(2)]
+)
 def test_bad_rules_are_refused(bad):
     with pytest.raises(ValueError, match="at least"):
         bad()
@@ -74,12 +77,15 @@ def test_scrambled_points_are_those_of_scipy(dimension, log2):
 
     ours = Sobol(2**log2 * 8, seed=5).nodes(dimension).points
     sources = np.random.SeedSequence(5).spawn(8)
-    uniform = [qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T for source in sources]
+    uniform = [
+        qmc.Sobol(dimension, rng=np.random.default_rng(source)).random_base2(log2).T
+        for source in sources
+    ]
     np.testing.assert_array_equal(ours, ndtri(np.array(uniform)))
 
 
 def test_kept_directions_are_those_of_scipy():
-    from dotphase.gaussian.rules import KEPT, direction_numbers
+    from dotphase.numerics.rules import KEPT, direction_numbers
 
     kept = np.load(KEPT)
     assert kept.shape == (16, 30)

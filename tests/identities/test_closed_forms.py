@@ -1,14 +1,19 @@
 """Special cases with an exact answer, and proof that a wrong equation would be noticed."""
 
+import dotphase.theory.state_evolution.half_steps.half_steps as equations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import dotphase.theory.state_evolution as equations
-from dotphase.gaussian import GaussHermite
+from dotphase import attentions
+from dotphase.numerics.rules import GaussHermite
 from dotphase.overlaps.coordinates import FLOOR
-from dotphase.scenario import Attention, Scenario, Tokens, constant_attention, isotropic, no_positions, paper
-from dotphase.theory import linear_baseline, solve
+from dotphase.scenario.attentions.attention import Attention
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Tokens, isotropic, no_positions
+from dotphase.theory.baseline import linear_baseline
+from dotphase.theory.solver.solve import solve
 
 
 def identity(h):
@@ -30,12 +35,17 @@ CASES = [
 def ridge_regression(alpha, ridge, tokens):
     """The exact asymptotic error of ridge regression on noiseless data y = x·β with β ~ N(0, I/d).
 
-    With f the loss's weight ρ = ⟨γ⟩, the effective ridge κ solves κ = (λ/(αρ)) (1 + ρV), V = ⟨γ/(λ + αργ/(1 + ρV))⟩,
-    and the error is ρ ⟨γ κ²/(γ + κ)²⟩ / (1 − ⟨γ²/(γ + κ)²⟩/α).
+    With f the loss's weight ρ = ⟨γ⟩, the effective ridge κ solves κ = (λ/(αρ)) (1 + ρV), V = ⟨γ/(λ
+    + αργ/(1 + ρV))⟩, and the error is ρ ⟨γ κ²/(γ + κ)²⟩ / (1 − ⟨γ²/(γ + κ)²⟩/α).
     """
     gamma, share = tokens.gamma[:, 0], tokens.share
     rho = share @ gamma
-    V = brentq(lambda v: v - share @ (gamma / (ridge + alpha * rho * gamma / (1 + rho * v))), 1e-12, 1e12, xtol=1e-15)
+    V = brentq(
+        lambda v: v - share @ (gamma / (ridge + alpha * rho * gamma / (1 + rho * v))),
+        1e-12,
+        1e12,
+        xtol=1e-15,
+    )
     kappa = ridge * (1 + rho * V) / (alpha * rho)
     bias = share @ (gamma * (kappa / (gamma + kappa)) ** 2)
     return rho * bias / (1 - share @ (gamma / (gamma + kappa)) ** 2 / alpha)
@@ -50,7 +60,9 @@ def solved(alpha, ridge, tokens):
 def test_one_linear_token_is_ridge_regression(alpha, ridge, tokens):
     found = solved(alpha, ridge, tokens)
     assert found.ok
-    assert found.test_error.value == pytest.approx(ridge_regression(alpha, ridge, tokens), rel=1e-6, abs=1e-9)
+    assert found.test_error.value == pytest.approx(
+        ridge_regression(alpha, ridge, tokens), rel=1e-6, abs=1e-9
+    )
 
 
 def _flip_response(structure, values, x, moments):
@@ -86,7 +98,8 @@ def test_a_wrong_equation_is_noticed(wrong, monkeypatch):
 
 @pytest.mark.parametrize(("alpha", "ridge"), [(0.5, 0.1), (1.5, 0.3)])
 def test_the_ridge_derivative_of_the_training_loss_is_half_the_norm(alpha, ridge):
-    """Envelope: dε_t/dλ = ½⟨‖Q‖²⟩, since the weights minimise the loss. For isotropic tokens ‖Q‖²/d = q/γ."""
+    """Envelope: dε_t/dλ = ½⟨‖Q‖²⟩, since the weights minimise the loss. For isotropic tokens ‖Q‖²/d
+    = q/γ."""
     step = 1e-4
     up, down, here = (solved(alpha, r, CASES[2][2]) for r in (ridge + step, ridge - step, ridge))
     slope = (up.train_loss.value - down.train_loss.value) / (2 * step)
@@ -109,10 +122,14 @@ def _error_of_constant(matrix, omega):
 
 def test_a_student_that_cannot_learn_keeps_its_attention():
     matrix = np.array([[0.7, 0.3], [0.2, 0.8]])
-    found = solve(paper(1.5, 0.3).vary(student=constant_attention(matrix)), "uninformed", rtol=None)
+    found = solve(
+        paper(1.5, 0.3).vary(student=attentions.constant(matrix)), "uninformed", rtol=None
+    )
     assert found.ok
     assert found.overlaps.q.max() <= 1.01 * FLOOR  # which stands for zero
-    assert found.test_error.value == pytest.approx(_error_of_constant(matrix, 0.3), abs=4 * found.test_error.error)
+    assert found.test_error.value == pytest.approx(
+        _error_of_constant(matrix, 0.3), abs=4 * found.test_error.error
+    )
 
 
 def test_a_huge_ridge_leaves_uniform_attention():
@@ -120,4 +137,6 @@ def test_a_huge_ridge_leaves_uniform_attention():
     assert found.ok
     assert found.overlaps.q.max() < 1e-10
     uniform = np.full((2, 2), 0.5)
-    assert found.test_error.value == pytest.approx(_error_of_constant(uniform, 0.3), abs=4 * found.test_error.error)
+    assert found.test_error.value == pytest.approx(
+        _error_of_constant(uniform, 0.3), abs=4 * found.test_error.error
+    )

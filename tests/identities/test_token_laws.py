@@ -1,16 +1,17 @@
-"""Correlated tokens and random scales: a case with an exact answer, identities, and proof that a scale left out of any
-one average would be noticed."""
+"""Correlated tokens and random scales: a case with an exact answer, identities, and proof that a
+scale left out of any one average would be noticed."""
 
 from dataclasses import replace
 
+import dotphase.theory.state_evolution.half_steps.averages as averages
+import dotphase.theory.state_evolution.half_steps.half_steps as equations
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dotphase.theory.stability.stability.linearised import linearise
 from scipy.optimize import brentq
 
 import dotphase.inner.loss as loss
-import dotphase.theory.averages as averages
-import dotphase.theory.state_evolution as equations
 from dotphase import (
     Attention,
     GaussHermite,
@@ -27,9 +28,8 @@ from dotphase import (
     paper,
     solve,
 )
-from dotphase.overlaps import Moments
-from dotphase.scenario.attention import matrices
-from dotphase.theory.linearised import linearise
+from dotphase.overlaps.overlaps import Moments
+from dotphase.scenario.attentions.attention import matrices
 
 TWO = Scales(np.sqrt([0.4, 1.6]))
 TOGETHER = Scales([[0.5, 1.5], [1.2, 0.7], [0.4, 0.4]], [0.5, 0.3, 0.2])
@@ -60,27 +60,40 @@ def solved(tokens, alpha=1.5, ridge=0.3, bias=0.0, positions=None):
 
 
 def ridge_regression(tokens, alpha=1.5, ridge=0.3):
-    """ε_g and ε_t of this task, which is ridge regression on noiseless data with rows that have weights.
+    """ε_g and ε_t of this task, which is ridge regression on noiseless data with rows that have
+    weights.
 
-    x = diag(s) c^{1/2} g √γ with g standard, and the loss of a sample is ½ δᵀ diag(s) ρ diag(s) δ, δ = x(Q* − Q)/√d. So
-    it is a sum over the eigenvalues e of γ² c^{1/2} s² c s² c^{1/2}, rows of weight e, and with the response R,
+    x = diag(s) c^{1/2} g √γ with g standard, and the loss of a sample is ½ δᵀ diag(s) ρ diag(s) δ,
+    δ = x(Q* − Q)/√d. So it is a sum over the eigenvalues e of γ² c^{1/2} s² c s² c^{1/2}, rows of
+    weight e, and with the response R,
 
         R = 1/(λ + α E Σ e/(1 + eR)),   ‖Q − Q*‖²/d = λ²R²/(1 − α R² E Σ e²/(1 + eR)²),
         ε_g = (1/L) E Σ e · ‖Q − Q*‖²/d,   ε_t = ½λ(1 − λR).
     """
     c, length = tokens.Gamma[0] / tokens.gamma[0, 0], tokens.gamma.shape[1]
-    values, weights = (np.ones((1, length)), np.ones(1)) if tokens.scales is None else tokens.scales.outcomes(length)
+    values, weights = (
+        (np.ones((1, length)), np.ones(1))
+        if tokens.scales is None
+        else tokens.scales.outcomes(length)
+    )
     size, vectors = np.linalg.eigh(c)
     root = vectors * np.sqrt(size) @ vectors.T
     squares = [np.diag(s**2) for s in values]
-    e = tokens.gamma[0, 0] ** 2 * np.array([np.linalg.eigvalsh(root @ S @ c @ S @ root) for S in squares])
+    e = tokens.gamma[0, 0] ** 2 * np.array(
+        [np.linalg.eigvalsh(root @ S @ c @ S @ root) for S in squares]
+    )
     mean = lambda each: float(weights @ each.sum(1))
-    R = brentq(lambda r: r - 1 / (ridge + alpha * mean(e / (1 + e * r))), 1e-12, 1 / ridge, xtol=1e-15)
+    R = brentq(
+        lambda r: r - 1 / (ridge + alpha * mean(e / (1 + e * r))), 1e-12, 1 / ridge, xtol=1e-15
+    )
     apart = (ridge * R) ** 2 / (1 - alpha * R**2 * mean((e / (1 + e * R)) ** 2))
     return mean(e) * apart / length, 0.5 * ridge * (1 - ridge * R)
 
 
-FAST = [name if name != "three correlated" else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+FAST = [
+    name if name != "three correlated" else pytest.param(name, marks=pytest.mark.slow)
+    for name in CASES
+]
 
 
 @pytest.mark.parametrize("name", FAST)
@@ -134,7 +147,11 @@ LEFT_OUT = {
     "ρ_Σ": {(loss, "weigh"): _without_weights, (averages, "weigh"): _without_weights},
     "V": {
         (loss, "stiffness"): _unscaled(loss.stiffness),
-        **{(room, name): _unscaled(getattr(loss, name)) for room in (loss, averages) for name in ("tether", "pull")},
+        **{
+            (room, name): _unscaled(getattr(loss, name))
+            for room in (loss, averages)
+            for name in ("tether", "pull")
+        },
     },
 }
 
@@ -172,7 +189,9 @@ def _envelope(tokens):
     assert np.abs(here.overlaps.m).max() > 0.05  # so that m̂ takes part
     slopes = []
     for name in ("ridge", "alpha"):
-        up, down = (solved(tokens, **{**BIASED, name: BIASED[name] + sign * step}) for sign in (1, -1))
+        up, down = (
+            solved(tokens, **{**BIASED, name: BIASED[name] + sign * step}) for sign in (1, -1)
+        )
         slopes.append((up.train_loss.value - down.train_loss.value) / (2 * step))
     moments = Moments.unflat(linearise(here).point.moments, here.scenario.structure.shape)
     return slopes, [0.5 * here.overlaps.q[0, 0, 0] / tokens.gamma[0, 0], float(moments.energy)]
@@ -194,7 +213,9 @@ def test_softmax_attention_is_stationary_too():
     """Within the errors of the nodes, which Stein's form of V̂ costs."""
     tokens = replace(correlated(2, 0.5, 0.3), scales=TWO)
     rule, step = Sobol(2**14), 0.02
-    at = lambda alpha: solve(paper(alpha, 0.3).vary(tokens=tokens), "semantic", rule=rule, rtol=None)
+    at = lambda alpha: solve(
+        paper(alpha, 0.3).vary(tokens=tokens), "semantic", rule=rule, rtol=None
+    )
     here, up, down = at(2.0), at(2.0 + step), at(2.0 - step)
     slope = (up.train_loss.value - down.train_loss.value) / (2 * step)
     error = float(rule.error(up.deviations.train_loss - down.deviations.train_loss)) / (2 * step)
@@ -218,10 +239,17 @@ def test_the_linear_baseline_is_the_best_matrix(name):
     assert abs(each.mean() - found.test_error.value) < 4 * each.std() / np.sqrt(count)
     if scales is not None:  # the mean of T is not good enough
         mean = T.mean(-1)[..., None]
-        assert np.einsum("ijn,jkn,ikn->n", T - mean, G, T - mean).mean() / 2 > 1.001 * found.test_error.value
+        assert (
+            np.einsum("ijn,jkn,ikn->n", T - mean, G, T - mean).mean() / 2
+            > 1.001 * found.test_error.value
+        )
 
 
 def test_equal_scales_of_all_directions_are_no_scales():
-    """One scale for every token of a law that has but one outcome is no scale: the same scenario, the same numbers."""
-    plain, trivial = paper(2.0, 0.3), paper(2.0, 0.3).vary(tokens=Tokens([[0.25, 0.25]], scales=Scales([3.0])))
+    """One scale for every token of a law that has but one outcome is no scale: the same scenario,
+    the same numbers."""
+    plain, trivial = (
+        paper(2.0, 0.3),
+        paper(2.0, 0.3).vary(tokens=Tokens([[0.25, 0.25]], scales=Scales([3.0]))),
+    )
     assert plain == trivial

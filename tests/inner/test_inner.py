@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import dotphase.inner
-from dotphase.inner import Problem, eliminate, energy
-from dotphase.scenario import Attention, mixture, softmax_attention
-from dotphase.scenario.attention import lifted
+from dotphase import attentions
+from dotphase.inner.loss import Problem, energy
+from dotphase.numerics.elimination import eliminate
+from dotphase.scenario.attentions.attention import Attention, lifted
 
 descend = jax.jit(dotphase.inner.descend, static_argnums=0)
 search = jax.jit(dotphase.inner.search, static_argnums=(0, 3))
@@ -23,13 +24,15 @@ def double():
 
 def problem(student, length=2, V=15.0, count=400, sigma=0.5, seed=0):
     rng = np.random.default_rng(seed)
-    teacher = mixture(np.full((length, length), 1 / length), 0.3)
+    teacher = attentions.mixture(np.full((length, length), 1 / length), 0.3)
     u = sigma * rng.normal(size=(length, 1, count))
     target = lifted(teacher.form)(jnp.asarray(u), **teacher.values)
     w = 0.25 * rng.normal(size=(length, student.rank, count))
     precision = np.broadcast_to(np.eye(student.rank) / V, (length, student.rank, student.rank))
     rho = np.full(length, sigma**2)
-    return Problem(target, jnp.asarray(w), jnp.asarray(precision), jnp.asarray(rho), student.values), u
+    return Problem(
+        target, jnp.asarray(w), jnp.asarray(precision), jnp.asarray(rho), student.values
+    ), u
 
 
 def test_elimination_solves_and_tells_definiteness():
@@ -45,23 +48,31 @@ def test_elimination_solves_and_tells_definiteness():
     assert (np.asarray(eliminate(jnp.asarray(positive), jnp.asarray(right))[1]) > 0).all()
 
 
-@pytest.mark.parametrize("student", [softmax_attention(1), softmax_attention(2), softmax_attention(1, tied=False)])
+@pytest.mark.parametrize(
+    "student", [attentions.softmax(1), attentions.softmax(2), attentions.softmax(1, tied=False)]
+)
 def test_derivatives_are_those_of_the_energy(student):
     inner, _ = problem(student, count=7)
     z = jnp.asarray(np.random.default_rng(1).normal(size=inner.centre.shape))
     value, gradient, hessian = energy_derivatives(student.form, inner, z)
     for n in range(7):
-        one = inner._replace(target=inner.target[..., n : n + 1], centre=inner.centre[..., n : n + 1])
-        alone = lambda fields, one=one: energy(student.form, one, fields.reshape(*z.shape[:2], 1))[0]
+        one = inner._replace(
+            target=inner.target[..., n : n + 1], centre=inner.centre[..., n : n + 1]
+        )
+        alone = lambda fields, one=one: energy(student.form, one, fields.reshape(*z.shape[:2], 1))[
+            0
+        ]
         flat = z[..., n].ravel()
         np.testing.assert_allclose(value[n], alone(flat), rtol=1e-12)
-        np.testing.assert_allclose(gradient[..., n].ravel(), jax.grad(alone)(flat), rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(
+            gradient[..., n].ravel(), jax.grad(alone)(flat), rtol=1e-10, atol=1e-14
+        )
         np.testing.assert_allclose(hessian[..., n], jax.hessian(alone)(flat), rtol=1e-9, atol=1e-13)
 
 
 @pytest.mark.parametrize("V", [2.0, 15.0, 80.0])
 def test_a_descent_ends_in_a_minimum(V):
-    student = softmax_attention(1)
+    student = attentions.softmax(1)
     inner, _ = problem(student, V=V, sigma=1.0)
     found = descend(student.form, inner, inner.centre)
     assert bool(found.settled.all())
@@ -71,7 +82,9 @@ def test_a_descent_ends_in_a_minimum(V):
     assert bool((found.energy <= energy(student.form, inner, inner.centre) + 1e-14).all())
 
 
-@pytest.mark.parametrize(("student", "length"), [(softmax_attention(1), 2), (softmax_attention(2), 3)])
+@pytest.mark.parametrize(
+    ("student", "length"), [(attentions.softmax(1), 2), (attentions.softmax(2), 3)]
+)
 def test_the_search_finds_the_global_minimum(student, length):
     """Against forty random descents; where even one is lower, the search has failed."""
     inner, u = problem(student, length, V=60.0, sigma=1.0, count=300)
@@ -79,7 +92,10 @@ def test_the_search_finds_the_global_minimum(student, length):
     found = search(student.form, inner, jnp.stack([seen, -seen]), 32)
     lowest = np.asarray(descend(student.form, inner, found.z).energy)
     rng = np.random.default_rng(5)
-    tries = [descend(student.form, inner, jnp.asarray(2 * rng.normal(size=inner.centre.shape))) for _ in range(40)]
+    tries = [
+        descend(student.form, inner, jnp.asarray(2 * rng.normal(size=inner.centre.shape)))
+        for _ in range(40)
+    ]
     brute = np.min([np.asarray(t.energy) for t in tries], axis=0)
     missed = (brute < lowest - 1e-9).mean()
     assert missed <= 0.005
@@ -90,19 +106,25 @@ def test_the_search_finds_the_global_minimum(student, length):
 
 
 def test_rivals_are_minima_above_their_own():
-    student = softmax_attention(1)
+    student = attentions.softmax(1)
     inner, u = problem(student, V=60.0, sigma=1.0)
     found = search(student.form, inner, jnp.asarray(np.stack([u, -u])), 16)
-    part = inner._replace(target=inner.target[..., found.rival_of], centre=inner.centre[..., found.rival_of])
-    height = energy(student.form, part, found.rival) - energy(student.form, part, found.z[..., found.rival_of])
+    part = inner._replace(
+        target=inner.target[..., found.rival_of], centre=inner.centre[..., found.rival_of]
+    )
+    height = energy(student.form, part, found.rival) - energy(
+        student.form, part, found.z[..., found.rival_of]
+    )
     np.testing.assert_allclose(height, found.gap, atol=1e-9)
     assert float(jnp.abs(energy_derivatives(student.form, part, found.rival)[1]).max()) < 1e-6
 
 
 def test_a_users_function_gives_what_the_built_in_gives():
-    built_in, own = softmax_attention(2), Attention(lambda h: jax.nn.softmax(h @ h.T), rank=2)
+    built_in, own = attentions.softmax(2), Attention(lambda h: jax.nn.softmax(h @ h.T), rank=2)
     inner, _ = problem(built_in, 3)
     for mine, theirs in zip(
-        descend(own.form, inner, inner.centre), descend(built_in.form, inner, inner.centre), strict=True
+        descend(own.form, inner, inner.centre),
+        descend(built_in.form, inner, inner.centre),
+        strict=True,
     ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-9)

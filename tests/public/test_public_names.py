@@ -19,10 +19,16 @@ FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(dotphase, name
 
 
 def test_the_stub_lists_what_there_is():
-    imports = [node for node in ast.parse(STUB.read_text(encoding="ascii")).body if isinstance(node, ast.ImportFrom)]
+    imports = [
+        node
+        for node in ast.parse(STUB.read_text(encoding="ascii")).body
+        if isinstance(node, ast.ImportFrom)
+    ]
     listed = [alias.name for node in imports for alias in node.names]
     assert sorted(listed) == dir(dotphase) == sorted(dotphase.__all__)
-    assert all(alias.asname == alias.name for node in imports for alias in node.names)  # else checkers hide it
+    assert all(
+        alias.asname == alias.name for node in imports for alias in node.names
+    )  # else checkers hide it
 
 
 def test_no_room_hides_a_name():
@@ -48,7 +54,9 @@ def test_help_of_a_function_names_its_arguments_and_shows_an_example(name):
 
 def test_importing_costs_nothing_and_an_unknown_name_is_an_attribute_error():
     code = "import dotphase, sys; print([m for m in ('jax', 'numpy', 'pydantic', 'scipy') if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=_environment())
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment()
+    )
     assert done.stdout.strip() == "[]", done.stderr
     with pytest.raises(AttributeError, match="nothing_of_that_name"):
         _ = dotphase.nothing_of_that_name
@@ -71,11 +79,25 @@ dotphase.solve(scenario, rtol="small")
 @pytest.mark.slow
 def test_mypy_sees_the_types_in_a_users_script(tmp_path):
     (tmp_path / "user.py").write_text(USER)
-    words = [sys.executable, "-m", "mypy", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache"), "user.py"]
+    words = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+        "user.py",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=_environment())
-    revealed = [line.partition("Revealed type is ")[2] for line in done.stdout.splitlines() if "Revealed" in line]
-    estimate = '"dotphase.estimate.estimate.Estimate"'
-    assert revealed == ['"dotphase.theory.solution.Solution"', *[estimate] * 3], done.stdout + done.stderr
+    revealed = [
+        line.partition("Revealed type is ")[2]
+        for line in done.stdout.splitlines()
+        if "Revealed" in line
+    ]
+    estimate = '"dotphase.results.estimate.Estimate"'
+    assert revealed == ['"dotphase.theory.solver.solution.Solution"', *[estimate] * 3], (
+        done.stdout + done.stderr
+    )
     errors = [line for line in done.stdout.splitlines() if "error:" in line]
     assert len(errors) == 1, done.stdout
     assert '"rtol"' in errors[0]
@@ -83,7 +105,15 @@ def test_mypy_sees_the_types_in_a_users_script(tmp_path):
 
 @pytest.mark.slow
 def test_ninety_five_of_a_hundred_public_symbols_have_a_known_type(tmp_path):
-    words = [sys.executable, "-m", "pyright", "--verifytypes", "dotphase", "--ignoreexternal", "--outputjson"]
+    words = [
+        sys.executable,
+        "-m",
+        "pyright",
+        "--verifytypes",
+        "dotphase",
+        "--ignoreexternal",
+        "--outputjson",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=_environment())
     import json
 
@@ -94,4 +124,8 @@ def test_ninety_five_of_a_hundred_public_symbols_have_a_known_type(tmp_path):
 def _environment() -> dict[str, str]:
     source = str(STUB.parents[1])
     beside = str(Path(sys.executable).parent)
-    return os.environ | {"PYTHONPATH": source, "MYPYPATH": source, "PATH": beside + os.pathsep + os.environ["PATH"]}
+    return os.environ | {
+        "PYTHONPATH": source,
+        "MYPYPATH": source,
+        "PATH": beside + os.pathsep + os.environ["PATH"],
+    }

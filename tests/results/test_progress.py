@@ -6,13 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from dotphase import progress as module
-from dotphase.progress import counting, reporting, track
+from dotphase.numerics import progress as module
+from dotphase.numerics.progress import counting, reporting, track
 
 
 def test_a_callback_sees_every_step():
     seen = []
-    assert list(track(["a", "b"], "work", lambda done, total: seen.append((done, total)))) == ["a", "b"]
+    assert list(track(["a", "b"], "work", lambda done, total: seen.append((done, total)))) == [
+        "a",
+        "b",
+    ]
     with counting(lambda done, total: seen.append((done, total)), "search") as tried:
         tried()
         tried()

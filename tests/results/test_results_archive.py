@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dotphase.finite.training.training.runs import Runs
 
 import dotphase
-from dotphase.finite import Runs
-from dotphase.gaussian import Sobol
-from dotphase.results import Result
+from dotphase.numerics.rules import Sobol
 from dotphase.results.archive import FORMAT, _decoded, _encoded
+from dotphase.results.result import Result
 
 
 def gaussian_kernel(h, width):
@@ -24,7 +24,7 @@ def gaussian_kernel(h, width):
 def own():
     """A result of a scenario whose student no file can hold."""
     student = dotphase.Attention(gaussian_kernel, rank=1, parameters={"width": 0.8})
-    scenario = dotphase.paper(alpha=2).vary(student=student, teacher=dotphase.softmax_attention(1))
+    scenario = dotphase.paper(alpha=2).vary(student=student, teacher=dotphase.attentions.softmax(1))
     return Runs(scenario, 10, "semantic", "LBFGS", (), 0.0)
 
 
@@ -39,7 +39,18 @@ def write(path, document, arrays=()):
 @pytest.mark.parametrize(
     "value",
     [
-        *(None, True, 3, 2.5, float("inf"), -float("inf"), 1 + 2j, "ε", [1, (2.0, "x")], {"a": {1: (None,)}}),
+        *(
+            None,
+            True,
+            3,
+            2.5,
+            float("inf"),
+            -float("inf"),
+            1 + 2j,
+            "ε",
+            [1, (2.0, "x")],
+            {"a": {1: (None,)}},
+        ),
         *(
             np.arange(6).reshape(2, 3),
             np.array(["a", "bc"]),
@@ -74,7 +85,13 @@ def test_another_class_is_refused(own, tmp_path):
 
 @pytest.mark.parametrize(
     "kind",
-    ["os:system", "subprocess:Popen", "dotphase.__main__:Main", "dotphase.cli.app:App", "dotphase.theory.solve:solve"],
+    [
+        "os:system",
+        "subprocess:Popen",
+        "dotphase.__main__:Main",
+        "dotphase.cli.app:App",
+        "dotphase.theory.solver.solve:solve",
+    ],
 )
 def test_a_strange_class_is_not_built(tmp_path, kind):
     path = write(tmp_path / "evil", {"format": FORMAT, "result": {"is": kind, "value": {}}})
@@ -96,7 +113,9 @@ def test_what_is_no_result_is_refused_in_one_line(tmp_path):
     (tmp_path / "text").write_text("hello")
     write(tmp_path / "other", {"format": "something else", "result": 1})
     write(tmp_path / "list", [1, 2])
-    (tmp_path / "cut").write_bytes(write(tmp_path / "whole", {"format": FORMAT, "result": 1}).read_bytes()[:-30])
+    (tmp_path / "cut").write_bytes(
+        write(tmp_path / "whole", {"format": FORMAT, "result": 1}).read_bytes()[:-30]
+    )
     for name in ("text", "other", "list", "cut", "missing", "."):
         with pytest.raises(ValueError, match=str(tmp_path)) as refusal:
             dotphase.load(tmp_path / name)

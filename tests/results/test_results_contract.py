@@ -1,4 +1,5 @@
-"""One contract for every public result type: how it prints, compares, is pickled, tabulated and kept in a file."""
+"""One contract for every public result type: how it prints, compares, is pickled, tabulated and
+kept in a file."""
 
 import inspect
 import json
@@ -8,27 +9,37 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.training.starts import start_weights
+from dotphase.theory.branches.continuation.roots import Transition
+from dotphase.theory.branches.continuation.sensitivity import OptimalRidge, Sensitivity
+from dotphase.theory.branches.continuation.transitions import phase_of
+from dotphase.theory.stability.stability.clusters import Clusters
+from dotphase.theory.stability.stability.one_step_result import OneStep, OneStepScan
 
 import dotphase
-from dotphase.comparison import Comparison, Entry, Trajectories
+from dotphase.comparison.compare import Comparison, Entry
+from dotphase.comparison.trajectories import Trajectories
 from dotphase.counting import CountingTask, Experiment, Recipe, Recovery
 from dotphase.counting import train as train_counting
 from dotphase.counting.summary import summarise
-from dotphase.estimate import Estimate
-from dotphase.finite import Objective, lowest_curvatures, start_weights, straight_path
-from dotphase.gaussian import Sobol
-from dotphase.results import Result
-from dotphase.theory.clusters import Clusters
-from dotphase.theory.one_step_result import OneStep, OneStepScan
-from dotphase.theory.roots import Transition
-from dotphase.theory.sensitivity import OptimalRidge, Sensitivity
-from dotphase.theory.transitions import phase_of
+from dotphase.finite.landscape import lowest_curvatures, straight_path
+from dotphase.numerics.rules import Sobol
+from dotphase.results.estimate import Estimate
+from dotphase.results.result import Result
 
-ROOMS = ("theory", "theory.curves", "theory.transitions", "theory.roots", "theory.sensitivity", "theory.stability")
+ROOMS = (
+    "theory",
+    "theory.curves",
+    "theory.transitions",
+    "theory.roots",
+    "theory.sensitivity",
+    "theory.stability",
+)
 ROOMS += ("theory.one_step_result",)
 ROOMS += ("finite", "comparison", "counting", "counting.summary")
 RULE = Sobol(2**9)
-SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.softmax_attention(1))
+SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.attentions.softmax(1))
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +54,16 @@ def of_theory(solution):
     yield phase_of([solution, other])
     yield dotphase.branches(SCENARIO, [1.9, 2.0], starts=["semantic"], rule=RULE, rtol=None)
     yield dotphase.linear_baseline(SCENARIO)
-    yield Transition("linear", "sample_ratio", Estimate(np.nan, np.inf), "absent", "no change of sign", 12, 512, 0.5)
+    yield Transition(
+        "linear",
+        "sample_ratio",
+        Estimate(np.nan, np.inf),
+        "absent",
+        "no change of sign",
+        12,
+        512,
+        0.5,
+    )
     yield OptimalRidge(Estimate(0.01, 0.002), solution, "interior")
     yield Sensitivity(Estimate(-0.1, 0.01), Estimate(0.2, 0.01))
     yield from of_breaking(solution)
@@ -53,7 +73,18 @@ def of_breaking(solution):
     o, number = solution.overlaps, Estimate(0.1, 0.01)
     clusters = Clusters(0.9 * o.q, 0.1 * o.q, o.V, o.m, o.theta)
     counts = (25, 512, 16, 1.5)
-    point = OneStep(SCENARIO, "semantic", 3.0, clusters, clusters, *[number] * 4, np.ones(8), "converged", "", *counts)
+    point = OneStep(
+        SCENARIO,
+        "semantic",
+        3.0,
+        clusters,
+        clusters,
+        *[number] * 4,
+        np.ones(8),
+        "converged",
+        "",
+        *counts,
+    )
     yield point
     yield OneStepScan([point, point], [number, number], number, 3.0, None, "Σ does not change sign")
 
@@ -62,13 +93,25 @@ def of_experiments(solution):
     runs = dotphase.train(SCENARIO, 40, seeds=2, record=10)
     diverged = dotphase.train(SCENARIO, 40, optimiser=dotphase.GradientDescent(rate=1e4), seeds=2)
     passed = dotphase.gamp(SCENARIO, 40, seeds=1, iterations=5)
-    yield from (runs, diverged, runs.runs[0], diverged.runs[0], runs.runs[0].trajectory, passed.runs[0].trajectory)
+    yield from (
+        runs,
+        diverged,
+        runs.runs[0],
+        diverged.runs[0],
+        runs.runs[0].trajectory,
+        passed.runs[0].trajectory,
+    )
     yield dotphase.fit_linear(SCENARIO, 40, seeds=2)
     objective = Objective(dotphase.sample(SCENARIO, 40))
-    one, other = (start_weights(objective.sample.instance, name) for name in ("semantic", "positional"))
+    one, other = (
+        start_weights(objective.sample.instance, name) for name in ("semantic", "positional")
+    )
     yield straight_path(objective, one, other, 5)
     yield lowest_curvatures(objective, one)
-    entries = [Entry("semantic", name, getattr(solution, name), passed.q, runs.q) for name in ("q", "m", "theta")]
+    entries = [
+        Entry("semantic", name, getattr(solution, name), passed.q, runs.q)
+        for name in ("q", "m", "theta")
+    ]
     by_start = ({"semantic": each} for each in (solution, passed, runs, "replica symmetric"))
     yield entries[0]
     yield Comparison(SCENARIO, 40, tuple(entries), *by_start)
@@ -93,7 +136,10 @@ def test_no_result_type_is_forgotten(everything):
         found
         for room in ROOMS
         for name, found in vars(import_module(f"dotphase.{room}")).items()
-        if inspect.isclass(found) and issubclass(found, Result) and found is not Result and not name.startswith("_")
+        if inspect.isclass(found)
+        and issubclass(found, Result)
+        and found is not Result
+        and not name.startswith("_")
     }
     assert public == {type(result) for result in everything}
 
@@ -140,7 +186,9 @@ def test_tables_have_every_row_and_both_parts_of_an_estimate(everything):
         assert len(frame) == len(rows)
         for name, value in rows[0].items():
             assert name in frame
-            assert (f"{name}_error" in frame) == any(isinstance(row.get(name), Estimate) for row in rows)
+            assert (f"{name}_error" in frame) == any(
+                isinstance(row.get(name), Estimate) for row in rows
+            )
             if isinstance(value, Estimate):
                 np.testing.assert_array_equal(frame[name].iloc[0], value.value)
 

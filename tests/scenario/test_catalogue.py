@@ -7,14 +7,18 @@ import pytest
 from typer.testing import CliRunner
 
 import dotphase
-from dotphase.scenario import scenario_from_toml, scenario_to_toml
-from dotphase.scenario.attention import lifted
-from dotphase.scenario.catalogue import CATALOGUE, ENTRIES
-from dotphase.scenario.symmetry import symmetries
+from dotphase.scenario.attentions.attention import lifted
+from dotphase.scenario.attentions.catalogue import CATALOGUE, ENTRIES
+from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.scenario.files import scenario_from_toml, scenario_to_toml
 from dotphase.scenario.tables import attention_from_text
 
 A = [[0.6, 0.4], [0.4, 0.6]]
-GIVEN = {"constant": {"matrix": A}, "mixture": {"positional": A, "mixing": 0.3}, "relative": {"bias": [-0.5, 0.1, 0.7]}}
+GIVEN = {
+    "constant": {"matrix": A},
+    "mixture": {"positional": A, "mixing": 0.3},
+    "relative": {"bias": [-0.5, 0.1, 0.7]},
+}
 GIVEN |= {"tempered": {"temperature": 0.5}, "sigmoid": {"threshold": 0.7}, "kernel": {"width": 0.8}}
 GIVEN |= {"heads": {"heads": 2, "shares": [0.7, 0.3]}}
 
@@ -59,7 +63,10 @@ def test_it_is_its_formula_sample_by_sample(attention):
 
 
 def test_files_know_it(attention):
-    for scenario in (scenario_of(attention), dotphase.paper().vary(teacher=attention, student=attention)):
+    for scenario in (
+        scenario_of(attention),
+        dotphase.paper().vary(teacher=attention, student=attention),
+    ):
         assert scenario_from_toml(scenario_to_toml(scenario)) == scenario
 
 
@@ -76,20 +83,22 @@ def test_its_symmetries_are_exact(attention):
     for g in symmetries(scenario_of(attention)):
         order, moved = list(g.order), fields[list(g.order)] * np.array(g.student)[:, None]
         before = np.asarray(lifted(attention.form)(fields, **attention.values))[order][:, order]
-        np.testing.assert_allclose(lifted(attention.form)(moved, **attention.values), before, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(
+            lifted(attention.form)(moved, **attention.values), before, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_a_varied_number_inside_a_mixture_is_written():
-    teacher = dotphase.mixture(A, 0.3, dotphase.kernel_attention(width=0.8))
+    teacher = dotphase.attentions.mixture(A, 0.3, dotphase.attentions.kernel(width=0.8))
     scenario = dotphase.paper().vary(teacher=teacher).vary(width=0.5)
     again = scenario_from_toml(scenario_to_toml(scenario))
     assert again.teacher.values["width"] == 0.5
 
 
 def test_by_text():
-    assert attention_from_text("kernel:width=0.8") == dotphase.kernel_attention(width=0.8)
+    assert attention_from_text("kernel:width=0.8") == dotphase.attentions.kernel(width=0.8)
     made = attention_from_text("heads:heads=2,shares=[0.7,0.3]")
-    assert made == dotphase.heads_attention(2, shares=[0.7, 0.3])
+    assert made == dotphase.attentions.heads(2, shares=[0.7, 0.3])
     for text, says in (
         ("nope", "expected one of softmax"),
         ("kernel:width=x", "numbers like"),
@@ -101,7 +110,7 @@ def test_by_text():
 
 def test_a_bias_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match="bias: expected 3 numbers for 2 tokens, got 5"):
-        scenario_of(dotphase.relative_attention(bias=np.zeros(5)))
+        scenario_of(dotphase.attentions.relative(bias=np.zeros(5)))
 
 
 def test_the_command_line_lists_them():

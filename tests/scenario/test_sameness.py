@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import dotphase
-from dotphase.scenario.sameness import by_content
+from dotphase.scenario.attentions.equality import by_content
 
 SCALE = 2.0
 

@@ -10,37 +10,36 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dotphase.names import ALIASES, alias_of, word_of
-from dotphase.scenario import (
-    Attention,
-    Positions,
-    Scenario,
-    Tokens,
-    constant_attention,
-    isotropic,
-    linear_attention,
-    mixture,
-    no_positions,
-    opposite_positions,
-    paper,
-    positions_from_gram,
+from dotphase import attentions
+from dotphase.scenario.attentions.attention import Attention, lifted
+from dotphase.scenario.files import (
     read_scenario,
+    scenario_from_tables,
     scenario_from_toml,
+    scenario_to_tables,
     scenario_to_toml,
-    softmax_attention,
     write_scenario,
 )
-from dotphase.scenario.attention import lifted
-from dotphase.scenario.files import scenario_from_tables, scenario_to_tables
+from dotphase.scenario.names import ALIASES, alias_of, word_of
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
 from dotphase.scenario.tables import PaperTable
+from dotphase.scenario.tokens import (
+    Positions,
+    Tokens,
+    isotropic,
+    no_positions,
+    opposite_positions,
+    positions_from_gram,
+)
 
 A = ((0.6, 0.4), (0.4, 0.6))
 
 
 def small(**changes):
     parts = {
-        "teacher": mixture(A, 0.3),
-        "student": softmax_attention(1),
+        "teacher": attentions.mixture(A, 0.3),
+        "student": attentions.softmax(1),
         "tokens": isotropic(2, 0.5),
         "positions": opposite_positions(),
         "sample_ratio": 2.0,
@@ -67,15 +66,18 @@ def test_the_paper_is_the_paper():
         ("tokens.weights", lambda: Tokens([[0.25, 0.1]], [0.5, 0.5])),
         ("tokens.weights", lambda: Tokens([[0.25], [0.1]], [1.0, -0.5])),
         ("positions", lambda: small(positions=no_positions(3))),
-        ("positions", lambda: small(tokens=Tokens([[1, 1], [2, 2]]), positions=Positions(np.ones((3, 2))))),
-        ("positional", lambda: small(teacher=mixture(np.eye(3), 0.3))),
+        (
+            "positions",
+            lambda: small(tokens=Tokens([[1, 1], [2, 2]]), positions=Positions(np.ones((3, 2)))),
+        ),
+        ("positional", lambda: small(teacher=attentions.mixture(np.eye(3), 0.3))),
         ("positional", lambda: paper(positional="odd")),
-        ("mixing", lambda: small(teacher=mixture(A, 1.5))),
+        ("mixing", lambda: small(teacher=attentions.mixture(A, 1.5))),
         ("mixing", lambda: small().vary(mixing=-0.1)),
         ("student", lambda: small(student=Attention(lambda h: h, rank=1))),
         ("student", lambda: small(student=Attention(lambda h: h @ h, rank=1))),
         ("student", lambda: small(student="softmax")),
-        ("rank", lambda: softmax_attention(0)),
+        ("rank", lambda: attentions.softmax(0)),
         ("teacher_weights", lambda: small(teacher_weights=np.ones((1, 2)))),
         ("teacher_weights", lambda: small(teacher_weights=np.zeros((1, 1)))),
         ("token_deviation", lambda: isotropic(2, -0.5)),
@@ -107,13 +109,16 @@ def test_print_tells_the_numbers():
 
 BUILT_IN = [
     paper(alpha=1.3, omega=0.123456789, positional="alternative"),
-    small(student=softmax_attention(2, tied=False), teacher=mixture(A, 0.1, linear_attention(2))),
     small(
-        student=constant_attention(A),
+        student=attentions.softmax(2, tied=False),
+        teacher=attentions.mixture(A, 0.1, attentions.linear(2)),
+    ),
+    small(
+        student=attentions.constant(A),
         tokens=Tokens([[0.1, 0.2], [0.3, 0.4]], [1, 3]),
         positions=Positions([1, 2]),
     ),
-    small(teacher=softmax_attention(1), teacher_weights=[[0.5]]),
+    small(teacher=attentions.softmax(1), teacher_weights=[[0.5]]),
 ]
 
 
@@ -131,7 +136,12 @@ def test_files_give_back_an_equal_scenario(scenario, tmp_path):
     st.lists(st.lists(st.floats(1e-6, 1e6), min_size=2, max_size=2), min_size=1, max_size=4),
 )
 def test_any_numbers_survive_a_file(alpha, ridge, omega, spectrum):
-    scenario = small(sample_ratio=alpha, ridge=ridge, teacher=mixture(A, omega), tokens=Tokens(spectrum))
+    scenario = small(
+        sample_ratio=alpha,
+        ridge=ridge,
+        teacher=attentions.mixture(A, omega),
+        tokens=Tokens(spectrum),
+    )
     assert scenario_from_toml(scenario_to_toml(scenario)) == scenario
 
 
@@ -158,7 +168,11 @@ def test_a_custom_function_cannot_be_written():
 
 def test_lifted_attentions_equal_the_single_sample():
     fields = np.random.default_rng(0).normal(size=(3, 2, 5))
-    for attention in (softmax_attention(2), softmax_attention(1, tied=False), linear_attention(2)):
+    for attention in (
+        attentions.softmax(2),
+        attentions.softmax(1, tied=False),
+        attentions.linear(2),
+    ):
         together = lifted(attention.form)(jnp.asarray(fields), **attention.values)
         for n in range(5):
             np.testing.assert_allclose(together[..., n], attention(fields[..., n]), rtol=2e-6)
@@ -168,9 +182,11 @@ def test_softmax_attention_is_the_formula():
     h = np.random.default_rng(1).normal(size=(3, 2))
     weights = np.exp(h @ h.T)
     expected = weights / weights.sum(1, keepdims=True)
-    np.testing.assert_allclose(softmax_attention(2)(h), expected, rtol=1e-6)
+    np.testing.assert_allclose(attentions.softmax(2)(h), expected, rtol=1e-6)
     untied = np.exp(h[:, :1] @ h[:, 1:].T)
-    np.testing.assert_allclose(softmax_attention(1, tied=False)(h), untied / untied.sum(1, keepdims=True), rtol=1e-6)
+    np.testing.assert_allclose(
+        attentions.softmax(1, tied=False)(h), untied / untied.sum(1, keepdims=True), rtol=1e-6
+    )
 
 
 def test_law_merges_equal_spectra_and_keeps_second_moments():
@@ -186,8 +202,8 @@ def test_law_merges_equal_spectra_and_keeps_second_moments():
 def test_positions_from_a_gram_matrix():
     gram = np.array([[1.0, -0.5, 0.1], [-0.5, 2.0, 0.3], [0.1, 0.3, 0.7]])
     scenario = Scenario(
-        mixture(np.full((3, 3), 1 / 3), 0.2),
-        softmax_attention(1),
+        attentions.mixture(np.full((3, 3), 1 / 3), 0.2),
+        attentions.softmax(1),
         isotropic(3),
         positions_from_gram(gram),
         1.0,
@@ -214,22 +230,26 @@ def test_a_pickled_scenario_is_equal_and_shares_the_compilation(scenario):
 
 
 def test_mixtures_built_twice_are_equal_and_differ_with_their_semantic_part():
-    assert mixture(A, 0.3) == mixture(A, 0.3)
-    assert mixture(A, 0.3).form == mixture(A, 0.5).form
-    assert mixture(A, 0.3, linear_attention()).form != mixture(A, 0.3).form
+    assert attentions.mixture(A, 0.3) == attentions.mixture(A, 0.3)
+    assert attentions.mixture(A, 0.3).form == attentions.mixture(A, 0.5).form
+    assert attentions.mixture(A, 0.3, attentions.linear()).form != attentions.mixture(A, 0.3).form
 
 
 def test_what_cannot_be_pickled_says_what_to_do():
     custom = Attention(lambda h: h @ h.T, rank=1)
-    for attention in (custom, mixture(A, 0.3, custom)):
-        with pytest.raises(pickle.PicklingError, match="lambda> cannot be pickled; put it in a module"):
+    for attention in (custom, attentions.mixture(A, 0.3, custom)):
+        with pytest.raises(
+            pickle.PicklingError, match="lambda> cannot be pickled; put it in a module"
+        ):
             pickle.dumps(small(student=attention))
         assert copy.deepcopy(small(student=attention)) == small(student=attention)
 
 
 def test_picklers_that_take_functions_along_may():
     cloudpickle = pytest.importorskip("cloudpickle")
-    scenario = cloudpickle.loads(cloudpickle.dumps(small(student=Attention(lambda h: h @ h.T, rank=1))))
+    scenario = cloudpickle.loads(
+        cloudpickle.dumps(small(student=Attention(lambda h: h @ h.T, rank=1)))
+    )
     assert scenario.ranks == (1, 1)
 
 
@@ -251,7 +271,11 @@ def test_a_student_that_cannot_be_is_refused_in_one_line(function, says):
 
 
 def test_one_number_under_two_names_is_refused():
-    for twice in ({"alpha": 1, "sample_ratio": 2}, {"lambda": 1, "ridge": 2}, {"omega": 0.1, "mixing": 0.2}):
+    for twice in (
+        {"alpha": 1, "sample_ratio": 2},
+        {"lambda": 1, "ridge": 2},
+        {"omega": 0.1, "mixing": 0.2},
+    ):
         with pytest.raises(ValueError, match="two names of one number"):
             paper().vary(**twice)
         with pytest.raises(ValueError, match="two names of one number"):
@@ -265,7 +289,10 @@ def test_the_table_of_names_works_in_both_directions():
         assert word_of(alias) == word_of(word) == word
         assert alias_of(alias) == alias_of(word) == alias
         assert (
-            paper(**{alias: 0.7}) == paper(**{word: 0.7}) == paper().vary(**{alias: 0.7}) == paper().vary(**{word: 0.7})
+            paper(**{alias: 0.7})
+            == paper(**{word: 0.7})
+            == paper().vary(**{alias: 0.7})
+            == paper().vary(**{word: 0.7})
         )
 
 
@@ -275,10 +302,19 @@ def test_the_table_of_names_works_in_both_directions():
         (lambda t: t | {"alpha": 2.0}, "two names of one number"),
         (lambda t: t | {"sample_ratio": True}, "sample_ratio: should be a valid number, got True"),
         (lambda t: t | {"ridge": -1.0}, "ridge: should be greater than or equal to 0"),
-        (lambda t: t | {"student": {"kind": "softmax", "rnk": 2}}, "student.rnk: unknown; expected one of kind, rank"),
+        (
+            lambda t: t | {"student": {"kind": "softmax", "rnk": 2}},
+            "student.rnk: unknown; expected one of kind, rank",
+        ),
         (lambda t: t | {"student": "softmax"}, "student: expected a table"),
-        (lambda t: t | {"teacher": t["teacher"] | {"mixing": 2}}, "teacher.mixing: should be less than or equal to 1"),
-        (lambda t: t | {"tokens": {"length": 2, "eigenvalues": [[1.0, 1.0]]}}, "tokens: give `eigenvalues`"),
+        (
+            lambda t: t | {"teacher": t["teacher"] | {"mixing": 2}},
+            "teacher.mixing: should be less than or equal to 1",
+        ),
+        (
+            lambda t: t | {"tokens": {"length": 2, "eigenvalues": [[1.0, 1.0]]}},
+            "tokens: give `eigenvalues`",
+        ),
     ],
 )
 def test_tables_name_the_field_that_is_wrong(change, says):
@@ -293,4 +329,6 @@ def test_tables_take_the_letters_of_the_paper():
     tables["teacher"]["omega"] = tables["teacher"].pop("mixing")
     tables["tokens"] = {"length": 2, "sigma": 0.7}
     assert scenario_from_tables(tables) == paper(alpha=1.5, omega=0.2, sigma=0.7)
-    assert PaperTable(sample_ratio=1.5, omega=0.2, sigma=0.7).build() == paper(alpha=1.5, omega=0.2, sigma=0.7)
+    assert PaperTable(sample_ratio=1.5, omega=0.2, sigma=0.7).build() == paper(
+        alpha=1.5, omega=0.2, sigma=0.7
+    )

@@ -2,19 +2,12 @@
 
 import numpy as np
 
-from dotphase.scenario import (
-    Attention,
-    Positions,
-    Scenario,
-    Tokens,
-    isotropic,
-    mixture,
-    no_positions,
-    opposite_positions,
-    paper,
-    softmax_attention,
-)
-from dotphase.scenario.symmetry import symmetries
+from dotphase import attentions
+from dotphase.scenario.attentions.attention import Attention
+from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens, isotropic, no_positions, opposite_positions
 
 
 def test_the_paper_has_both_signs_and_the_swap():
@@ -49,11 +42,15 @@ def test_correlated_teacher_and_positions_break_the_teachers_sign():
 
 
 def test_columns_flip_one_by_one_and_a_large_group_is_cut_to_signs():
-    three = mixture(np.full((3, 3), 1 / 3), 0.5)
-    found = symmetries(Scenario(three, softmax_attention(2), isotropic(3), no_positions(3), 1.0, 0.1))
+    three = attentions.mixture(np.full((3, 3), 1 / 3), 0.5)
+    found = symmetries(
+        Scenario(three, attentions.softmax(2), isotropic(3), no_positions(3), 1.0, 0.1)
+    )
     assert len(found) == 6 * 4 * 2
-    four = mixture(np.full((4, 4), 0.25), 0.5)
-    found = symmetries(Scenario(four, softmax_attention(2), isotropic(4), no_positions(4), 1.0, 0.1))
+    four = attentions.mixture(np.full((4, 4), 0.25), 0.5)
+    found = symmetries(
+        Scenario(four, attentions.softmax(2), isotropic(4), no_positions(4), 1.0, 0.1)
+    )
     assert {g.order for g in found} == {(0, 1, 2, 3)}
     assert len(found) == 8
 
@@ -70,7 +67,7 @@ def test_a_rare_asymmetry_is_seen_and_a_doubt_can_be_said():
 
     student = Attention(lopsided, rank=1)
     assert {g.student for g in symmetries(paper().vary(student=student))} == {(1,)}
-    doubted = replace(softmax_attention(), symmetric=False)
+    doubted = replace(attentions.softmax(), symmetric=False)
     found = symmetries(paper().vary(student=doubted))
     assert {g.student for g in found} == {(1,)}
     assert {g.order for g in found} == {(0, 1)}
@@ -83,7 +80,9 @@ def test_without_symmetries_the_answer_is_the_same_within_errors():
 
     task = paper(alpha=2)
     known = solve(task, "positional", rtol=None)
-    doubted = solve(task.vary(student=replace(softmax_attention(), symmetric=False)), "positional", rtol=None)
+    doubted = solve(
+        task.vary(student=replace(attentions.softmax(), symmetric=False)), "positional", rtol=None
+    )
     assert doubted.outcome == "converged"
     for name in ("test_error", "train_loss", "m"):
         assert abs(getattr(doubted, name).deviation(getattr(known, name))) < 3

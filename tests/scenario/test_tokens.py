@@ -7,11 +7,24 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dotphase import Scales, Tokens, correlated, exponential_correlation, isotropic, paper
+from dotphase import (
+    Scales,
+    Tokens,
+    attentions,
+    correlated,
+    exponential_correlation,
+    isotropic,
+    paper,
+)
 from dotphase.results.archive import load, save
-from dotphase.scenario import Positions, mixture, scenario_from_toml, scenario_to_toml
-from dotphase.scenario.files import scenario_from_tables, scenario_to_tables
-from dotphase.scenario.symmetry import symmetries
+from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.scenario.files import (
+    scenario_from_tables,
+    scenario_from_toml,
+    scenario_to_tables,
+    scenario_to_toml,
+)
+from dotphase.scenario.tokens import Positions
 
 GAMMA = [[[0.25, 0.1], [0.1, 0.25]], [[0.5, -0.2], [-0.2, 0.4]]]
 TWO = Scales(np.sqrt([0.4, 1.6]))
@@ -24,7 +37,9 @@ def test_a_diagonal_covariance_is_the_same_as_its_eigenvalues():
     assert not by_matrix.joint
     assert correlated(2, 0.5, 0.0) == isotropic(2, 0.5)
     positions = Positions([[1.0, -1.0], [1.0, -1.0]])
-    one, two = (paper().vary(tokens=tokens, positions=positions) for tokens in (by_matrix, by_eigenvalues))
+    one, two = (
+        paper().vary(tokens=tokens, positions=positions) for tokens in (by_matrix, by_eigenvalues)
+    )
     assert one == two
     assert one.structure == two.structure
     assert not one.structure.joint
@@ -38,7 +53,9 @@ def test_covariances_give_the_law_its_matrices():
     assert tokens.joint
     assert scenario.structure.joint
     assert scenario.structure.shape == (1, 2, 2)
-    np.testing.assert_allclose(law.mean_Gamma, 0.75 * np.array(GAMMA[0]) + 0.25 * np.array(GAMMA[1]))
+    np.testing.assert_allclose(
+        law.mean_Gamma, 0.75 * np.array(GAMMA[0]) + 0.25 * np.array(GAMMA[1])
+    )
     np.testing.assert_allclose(law.joint_rho[..., 0, 0], law.mean_Gamma)
     np.testing.assert_allclose(law.mean_gamma, np.diagonal(law.mean_Gamma))
     # Directions with the same diagonal and another correlation are of another kind.
@@ -56,7 +73,9 @@ def test_the_deviation_varies_and_correlation_stays():
 
 
 def test_exponential_correlation_falls_by_a_factor():
-    np.testing.assert_allclose(exponential_correlation(3, 0.5), [[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
+    np.testing.assert_allclose(
+        exponential_correlation(3, 0.5), [[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]]
+    )
     np.testing.assert_allclose(exponential_correlation(3, -0.5)[0], [1, -0.5, 0.25])
     assert np.linalg.eigvalsh(exponential_correlation(6, -0.9)).min() > 0
 
@@ -71,7 +90,9 @@ def test_scales_have_a_mean_square_of_one():
     values, weights = TWO.outcomes(2)
     assert len(values) == 4
     assert weights.sum() == pytest.approx(1)
-    np.testing.assert_allclose(np.einsum("n,nl,nk->lk", weights, values, values), TWO.second_moment(2))
+    np.testing.assert_allclose(
+        np.einsum("n,nl,nk->lk", weights, values, values), TWO.second_moment(2)
+    )
     assert not joint.independent
     assert joint.dimension(2) == 1
     assert TWO.dimension(2) == 2
@@ -101,7 +122,10 @@ def test_scales_are_drawn_from_their_law():
         (lambda: Tokens(covariances=[[[1.0, 2.0], [2.0, 1.0]]]), "positive semi-definite"),
         (lambda: Tokens(covariances=[[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]), "(K, L, L)"),
         (lambda: Tokens(covariances=[[[1.0, np.nan], [np.nan, 1.0]]]), "finite"),
-        (lambda: paper().vary(tokens=Tokens(covariances=[[[1.0, 1.0], [1.0, 1.0]]])), "copies of one another"),
+        (
+            lambda: paper().vary(tokens=Tokens(covariances=[[[1.0, 1.0], [1.0, 1.0]]])),
+            "copies of one another",
+        ),
         (lambda: correlated(2, 0.5, [[2.0, 0.0], [0.0, 1.0]]), "ones on the diagonal"),
         (lambda: exponential_correlation(3, 1.0), "between -1 and 1"),
         (lambda: Scales([]), "got shape"),
@@ -119,7 +143,11 @@ def test_what_is_wrong_is_said(make, words):
 
 def three(**tokens):
     A = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
-    parts = {"teacher": mixture(A, 0.3), "tokens": Tokens(**tokens), "positions": Positions(np.zeros((1, 3)))}
+    parts = {
+        "teacher": attentions.mixture(A, 0.3),
+        "tokens": Tokens(**tokens),
+        "positions": Positions(np.zeros((1, 3))),
+    }
     return replace(paper(), **parts)
 
 
@@ -149,7 +177,9 @@ def test_a_permutation_of_tokens_has_to_leave_the_law_of_scales_alone():
 SCENARIOS = [
     paper().vary(tokens=correlated(2, 0.5, -0.3)),
     paper().vary(tokens=replace(isotropic(2, 0.5), scales=TWO)),
-    paper().vary(tokens=replace(correlated(2, 0.5, 0.3), scales=Scales([[1.0, 2.0], [3.0, 1.0]], [0.3, 0.7]))),
+    paper().vary(
+        tokens=replace(correlated(2, 0.5, 0.3), scales=Scales([[1.0, 2.0], [3.0, 1.0]], [0.3, 0.7]))
+    ),
 ]
 
 
@@ -166,7 +196,12 @@ def test_files_archives_and_pickles_give_it_back(scenario, tmp_path):
 
 def test_a_file_may_say_it_briefly():
     tables = scenario_to_tables(paper())
-    tables["tokens"] = {"length": 2, "sigma": 0.5, "correlation": -0.3, "scales": {"values": [0.6, 1.3]}}
+    tables["tokens"] = {
+        "length": 2,
+        "sigma": 0.5,
+        "correlation": -0.3,
+        "scales": {"values": [0.6, 1.3]},
+    }
     built = scenario_from_tables(tables)
     assert built.tokens == replace(correlated(2, 0.5, -0.3), scales=Scales([0.6, 1.3]))
     assert "correlated" in str(built)

@@ -7,15 +7,15 @@ import pandas
 import pytest
 import xarray
 from test_sweeps_runner import ALPHAS, assert_same
-from toy_kinds import run_sweep, toy_study, trusted
+from toy_kinds import run_study, toy_study, trusted
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
-from dotphase.sweeps import open_sweep
-from dotphase.sweeps.engine.plan import plans_of
-from dotphase.sweeps.engine.status import status
-from dotphase.sweeps.engine.store import WritableStore
-from dotphase.sweeps.engine.study import study_from
+from dotphase.studies.store.status import status
+from dotphase.studies.store.store import WritableStore
+from dotphase.studies.store.view import open_study
+from dotphase.studies.study.plan import plans_of
+from dotphase.studies.study.study import study_from
 
 STUDY = """
 name = "toys"
@@ -39,20 +39,41 @@ def study(tmp_path):
 
 def test_both_spellings_run_a_study(study, tmp_path):
     assert command("sweep", study, "--trust-code", "--out", tmp_path / "a.zarr").exit_code == 0
-    assert command("sweep", "run", "--trust-code", "--out", tmp_path / "b.zarr", study, "--workers", 2).exit_code == 0
-    assert_same(open_sweep(tmp_path / "a.zarr"), open_sweep(tmp_path / "b.zarr"))
+    assert (
+        command(
+            "sweep", "run", "--trust-code", "--out", tmp_path / "b.zarr", study, "--workers", 2
+        ).exit_code
+        == 0
+    )
+    assert_same(open_study(tmp_path / "a.zarr"), open_study(tmp_path / "b.zarr"))
 
 
 def test_set_changes_the_study(study, tmp_path):
     ran = command(
-        "sweep", "--trust-code", "--out", tmp_path / "a.zarr", "--set", "axes.alpha=[1.0]", "--set", "name=few", study
+        "sweep",
+        "--trust-code",
+        "--out",
+        tmp_path / "a.zarr",
+        "--set",
+        "axes.alpha=[1.0]",
+        "--set",
+        "name=few",
+        study,
     )
     assert ran.exit_code == 0, ran.output
-    assert open_sweep(tmp_path / "a.zarr").sizes["alpha"] == 1
+    assert open_study(tmp_path / "a.zarr").sizes["alpha"] == 1
 
 
 def test_failures_are_told(study, tmp_path):
-    ran = command("sweep", study, "--trust-code", "--out", tmp_path / "a.zarr", "--set", "compute.toy.fails_at=2.0")
+    ran = command(
+        "sweep",
+        study,
+        "--trust-code",
+        "--out",
+        tmp_path / "a.zarr",
+        "--set",
+        "compute.toy.fails_at=2.0",
+    )
     assert ran.exit_code == 1
     assert "4 failed" in ran.stdout
     assert "on purpose" in ran.stderr
@@ -95,7 +116,7 @@ def test_bad_input_is_code_two_and_leaves_nothing(study, tmp_path, monkeypatch, 
 def store(tmp_path):
     study = toy_study(ALPHAS)
     study["compute"]["linear"] = {"kind": "baseline"}
-    run_sweep(study, tmp_path / "run.zarr")
+    run_study(study, tmp_path / "run.zarr")
     return tmp_path / "run.zarr"
 
 
@@ -113,7 +134,7 @@ def test_netcdf_is_the_dataset(store, tmp_path):
     ran = command("export", store, "--format", "netcdf", "--out", tmp_path / "out")
     assert ran.exit_code == 0, ran.output
     with xarray.open_dataset(tmp_path / "out" / "run.nc", engine="scipy") as found:
-        assert_same(found, open_sweep(store))
+        assert_same(found, open_study(store))
         assert json.loads(found.attrs["study"])["name"] == "toys"
 
 
@@ -124,10 +145,16 @@ def test_parquet_is_the_table(store):
 
 
 def test_a_hundred_thousand_points_are_planned_without_listing_them(tmp_path):
-    axes = {"alpha": {"linspace": [0.5, 2, 50]}, "omega": {"linspace": [0, 1, 50]}, "sigma": {"linspace": [0.3, 1, 40]}}
+    axes = {
+        "alpha": {"linspace": [0.5, 2, 50]},
+        "omega": {"linspace": [0, 1, 50]},
+        "sigma": {"linspace": [0.3, 1, 40]},
+    }
     tables = {"axes": axes, "compute": {"theory": {"kind": "theory", "batch": 1}}}
     study = study_from(tables)
-    WritableStore.create(trusted(toy_study(ALPHAS)), tmp_path / "small.zarr")  # imports are not counted
+    WritableStore.create(
+        trusted(toy_study(ALPHAS)), tmp_path / "small.zarr"
+    )  # imports are not counted
     status(tmp_path / "small.zarr")
     tracemalloc.start()
     try:
@@ -135,7 +162,14 @@ def test_a_hundred_thousand_points_are_planned_without_listing_them(tmp_path):
         assert len(plan) == plan.points == 100_000
         assert plan.places(99_999)[0].values == {"alpha": 2.0, "omega": 1.0, "sigma": 1.0}
         store = WritableStore.create(study, tmp_path / "run.zarr")
-        head = {"of": store.identity, "label": "theory", "status": "done", "seconds": 0.1, "time": 0.0, "code": "x"}
+        head = {
+            "of": store.identity,
+            "label": "theory",
+            "status": "done",
+            "seconds": 0.1,
+            "time": 0.0,
+            "code": "x",
+        }
         for unit in range(0, 100_000, 20):
             store.log.append(head | {"unit": unit})
         store.close()

@@ -1,4 +1,5 @@
-"""Clusters: a dask scheduler's workers give the same results; the job script of SLURM says what was asked for."""
+"""Clusters: a dask scheduler's workers give the same results; the job script of SLURM says what was
+asked for."""
 
 import json
 import os
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from test_sweeps_runner import ALPHAS, ENVIRONMENT, assert_same, written
-from toy_kinds import run_sweep, toy_study
+from toy_kinds import run_study, toy_study
 
 pytest.importorskip("distributed")
 
@@ -18,19 +19,26 @@ pytest.importorskip("distributed")
 def test_workers_of_a_scheduler_give_the_same_results(tmp_path):
     from distributed import LocalCluster
 
-    options = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "dashboard_address": None}
+    options = {
+        "n_workers": 1,
+        "threads_per_worker": 2,
+        "processes": False,
+        "dashboard_address": None,
+    }
     with LocalCluster(**options, host="127.0.0.1", protocol="tcp") as cluster:
         address = cluster.scheduler_address
-        found = run_sweep(toy_study(ALPHAS, fails_at=3.0), tmp_path / "run.zarr", scheduler=address)
+        found = run_study(toy_study(ALPHAS, fails_at=3.0), tmp_path / "run.zarr", scheduler=address)
         assert (found["toy_outcome"].values == "failed").sum() == 4
-    assert_same(found, run_sweep(toy_study(ALPHAS, fails_at=3.0), tmp_path / "serial.zarr"))
+    assert_same(found, run_study(toy_study(ALPHAS, fails_at=3.0), tmp_path / "serial.zarr"))
 
 
 def script(**options) -> str:
     pytest.importorskip("dask_jobqueue")
-    from dotphase.sweeps.engine.slurm import slurm_cluster
+    from dotphase.studies.run.slurm import slurm_cluster
 
-    with slurm_cluster(**options, scheduler_options={"dashboard_address": None, "host": "127.0.0.1"}) as cluster:
+    with slurm_cluster(
+        **options, scheduler_options={"dashboard_address": None, "host": "127.0.0.1"}
+    ) as cluster:
         return cluster.job_script()
 
 
@@ -51,7 +59,13 @@ def test_the_job_script_of_a_cpu_partition():
 
 
 def test_the_job_script_of_a_gpu_partition():
-    text = script(partition="gpu", cores=16, memory="128GB", gpu=True, job_extra_directives=["--constraint=a100"])
+    text = script(
+        partition="gpu",
+        cores=16,
+        memory="128GB",
+        gpu=True,
+        job_extra_directives=["--constraint=a100"],
+    )
     assert {"-p gpu", "--gres=gpu:1", "--constraint=a100", "--cpus-per-task=16"} <= directives(text)
     assert "--nthreads 1 " in text
     assert "--nworkers" not in text  # one is what dask starts by itself
@@ -59,14 +73,17 @@ def test_the_job_script_of_a_gpu_partition():
 
 
 def test_the_job_script_with_certificates_and_an_interface(tmp_path):
-    from dotphase.sweeps.engine.certificates import make_certificates, read_certificates
+    from dotphase.studies.run.certificates import make_certificates, read_certificates
 
     with pytest.raises(ValueError, match="no certificate here"):
         read_certificates(tmp_path / "keys")
     make_certificates(tmp_path / "keys")
     assert (tmp_path / "keys" / "key.pem").stat().st_mode & 0o077 == 0
     text = script(
-        partition="cpu", cores=2, security=read_certificates(tmp_path / "keys"), shared_temp_directory=tmp_path
+        partition="cpu",
+        cores=2,
+        security=read_certificates(tmp_path / "keys"),
+        shared_temp_directory=tmp_path,
     )
     assert "tls://127.0.0.1" in text
     assert "--tls-key" in text
@@ -79,9 +96,9 @@ def test_a_job_without_cores_is_refused():
 
 
 def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("dotphase.sweeps.engine.dask.ANSWER", "1s")
+    monkeypatch.setattr("dotphase.studies.run.dask.ANSWER", "1s")
     with pytest.raises(ValueError, match=r"no dask scheduler answers at tcp://127.0.0.1:9"):
-        run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler="tcp://127.0.0.1:9")
+        run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler="tcp://127.0.0.1:9")
 
 
 def worker(address, *words, environment=None):
@@ -103,7 +120,15 @@ def worker(address, *words, environment=None):
 def scheduler(folder):
     """A scheduler in a process of its own, and its address."""
     file = folder / "scheduler.json"
-    words = ["--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", str(file)]
+    words = [
+        "--port",
+        "0",
+        "--no-dashboard",
+        "--dashboard-address",
+        "127.0.0.1:0",
+        "--scheduler-file",
+        str(file),
+    ]
     command = [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", *words]
     process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.DEVNULL)
     while not file.exists() or not file.read_text():
@@ -129,12 +154,14 @@ def test_a_lost_worker_does_not_stop_a_sweep(tmp_path, processes):
         if done == 3:
             processes[1].kill()
 
-    found = run_sweep(toy_study(ALPHAS, takes=0.05), tmp_path / "run.zarr", scheduler=address, progress=lose_one)
-    assert_same(found, run_sweep(toy_study(ALPHAS, takes=0.05), tmp_path / "serial.zarr"))
+    found = run_study(
+        toy_study(ALPHAS, takes=0.05), tmp_path / "run.zarr", scheduler=address, progress=lose_one
+    )
+    assert_same(found, run_study(toy_study(ALPHAS, takes=0.05), tmp_path / "serial.zarr"))
 
 
 def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes, monkeypatch):
-    monkeypatch.setattr("dotphase.sweeps.engine.dask.SILENCE", 3.0)
+    monkeypatch.setattr("dotphase.studies.run.dask.SILENCE", 3.0)
     process, address = scheduler(tmp_path)
     processes += [process, worker(address)]
 
@@ -143,31 +170,37 @@ def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes, monkeyp
             processes[0].kill()
 
     study = toy_study(ALPHAS, takes=0.3)
-    with pytest.raises(ValueError, match=r"the dask scheduler at tcp.* is gone; what is finished is kept"):
-        run_sweep(study, tmp_path / "run.zarr", scheduler=address, progress=lose_it)
+    with pytest.raises(
+        ValueError, match=r"the dask scheduler at tcp.* is gone; what is finished is kept"
+    ):
+        run_study(study, tmp_path / "run.zarr", scheduler=address, progress=lose_it)
     kept = written(tmp_path / "run.zarr")
     assert len(kept) >= 3
-    found = run_sweep(study, tmp_path / "run.zarr")
+    found = run_study(study, tmp_path / "run.zarr")
     assert written(tmp_path / "run.zarr")[: len(kept)] == kept
     assert (found["toy_outcome"].values == "done").all()
 
 
 def test_no_workers_is_told_and_given_up(tmp_path, processes, monkeypatch, caplog):
-    monkeypatch.setattr("dotphase.sweeps.engine.dask.REMIND", 1.0)
+    monkeypatch.setattr("dotphase.studies.run.dask.REMIND", 1.0)
     process, address = scheduler(tmp_path)
     processes += [process]
     with pytest.raises(ValueError, match=r"no worker for \d+ s; what is finished is kept"):
-        run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address, patience=3.0)
+        run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address, patience=3.0)
     assert "still waiting" in caplog.text
 
 
 def test_a_worker_with_other_code_is_refused_before_any_work(tmp_path, processes):
     other = tmp_path / "other"
     other.mkdir()
-    (other / "toy_kinds.py").write_text((Path(__file__).parent / "toy_kinds.py").read_text() + "\n# changed\n")
+    (other / "toy_kinds.py").write_text(
+        (Path(__file__).parent / "toy_kinds.py").read_text() + "\n# changed\n"
+    )
     process, address = scheduler(tmp_path)
     environment = ENVIRONMENT | {"PYTHONPATH": f"{other}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     processes += [process, worker(address, environment=environment)]
-    with pytest.raises(ValueError, match=r"a worker has other code than this process \(toy_kinds \w+ → \w+\)"):
-        run_sweep(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address)
+    with pytest.raises(
+        ValueError, match=r"a worker has other code than this process \(toy_kinds \w+ → \w+\)"
+    ):
+        run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address)
     assert written(tmp_path / "run.zarr") == []

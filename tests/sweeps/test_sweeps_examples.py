@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dotphase.sweeps import read_study
-from dotphase.sweeps.engine.plan import plans_of
+from dotphase.studies.study.plan import plans_of
+from dotphase.studies.study.study import read_study
 
 STUDIES = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
 

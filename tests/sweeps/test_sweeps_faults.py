@@ -8,16 +8,25 @@ import pytest
 sys.path.append(str(Path(__file__).parents[2]))
 faults = pytest.importorskip("benchmarks.faults")
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="looks for processes in /proc"
+)
 
 
 def survives(name, tries):
     row = faults.make(name, tries)
-    assert (row.tries, row.detected, row.repaired, row.lost, row.wrong) == (tries, tries, tries, 0, 0), str(row)
+    assert (row.tries, row.detected, row.repaired, row.lost, row.wrong) == (
+        tries,
+        tries,
+        tries,
+        0,
+        0,
+    ), str(row)
 
 
 @pytest.mark.parametrize(
-    ("name", "tries"), [("flips", 24), ("cuts", 6), ("missing", 6), ("copies", 6), ("disk", 3), ("changes", 3)]
+    ("name", "tries"),
+    [("flips", 24), ("cuts", 6), ("missing", 6), ("copies", 6), ("disk", 3), ("changes", 3)],
 )
 def test_damage(name, tries):
     survives(name, tries)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import xarray
+from dotphase.finite.training.training.training import train
 
 import dotphase
-from dotphase.finite import train
-from dotphase.sweeps import run_sweep
-from dotphase.sweeps.engine.study import study_from
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.study.study import study_from
 
 SMALL = {
     "name": "a bit of everything",
@@ -16,7 +16,13 @@ SMALL = {
     "compute": {
         "linear": {"kind": "baseline"},
         "fits": {"kind": "baseline", "d": 20, "seeds": 2},
-        "experiment": {"kind": "training", "d": 20, "seeds": [3, 5, 7], "batch": 2, "at": {"alpha": [2.0]}},
+        "experiment": {
+            "kind": "training",
+            "d": 20,
+            "seeds": [3, 5, 7],
+            "batch": 2,
+            "at": {"alpha": [2.0]},
+        },
         "messages": {"kind": "gamp", "d": 20, "seeds": 1, "iterations": 5, "at": {"alpha": [2.0]}},
     },
 }
@@ -25,13 +31,18 @@ SMALL = {
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "small.zarr"
-    run_sweep(study_from(SMALL), path)
+    run_study(study_from(SMALL), path)
     return path
 
 
 def test_values_are_those_of_the_functions_called_alone(store):
     with xarray.open_zarr(store) as dataset:  # plainly, as anyone would
-        assert dataset["experiment_test_error"].dims == ("omega", "experiment_alpha", "start", "experiment_seed")
+        assert dataset["experiment_test_error"].dims == (
+            "omega",
+            "experiment_alpha",
+            "start",
+            "experiment_seed",
+        )
         runs = train(dotphase.paper(alpha=2.0, omega=0.3), 20, "positional", seeds=[3, 5, 7])
         here = dataset.sel(omega=0.3, experiment_alpha=2.0, start="positional")
         assert here["experiment_test_error"].values.tolist() == runs.values("test_error")

@@ -7,17 +7,18 @@ import sys
 
 import pytest
 from test_sweeps_runner import ALPHAS
-from toy_kinds import run_sweep, toy_study
+from toy_kinds import run_study, toy_study
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
-from dotphase.sweeps import check_sweep, open_sweep
-from dotphase.sweeps.engine.export import export
-from dotphase.sweeps.engine.log import as_line
-from dotphase.sweeps.engine.status import status
-from dotphase.sweeps.engine.store import read_header
+from dotphase.studies.store.check import check_study
+from dotphase.studies.store.log import as_line
+from dotphase.studies.store.status import status
+from dotphase.studies.store.store import read_header
+from dotphase.studies.store.view import open_study
+from dotphase.studies.study.export import export
 
-TRAP = "import pathlib\npathlib.Path({mark!r}).touch()\ndef fly(): pathlib.Path({mark!r}).touch()\nclass Kind: pass\n"
+TRAP = "import pathlib\npathlib.Path({mark!r}).touch()\ndef fly(): pathlib.Path({mark!r}).touch()\nclass Computation: pass\n"
 
 
 class Bomb:
@@ -33,7 +34,7 @@ class Bomb:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     path = tmp_path_factory.mktemp("made") / "run.zarr"
-    run_sweep(toy_study(ALPHAS), path)
+    run_study(toy_study(ALPHAS), path)
     return path
 
 
@@ -50,7 +51,13 @@ def place(made, tmp_path, monkeypatch):
     assert not mark.exists()
     assert "trap" not in sys.modules
     assert not any((tmp_path / "outside").iterdir())
-    assert {found.name for found in tmp_path.iterdir()} <= {"trap.py", "inside", "outside", "study.toml", "export"}
+    assert {found.name for found in tmp_path.iterdir()} <= {
+        "trap.py",
+        "inside",
+        "outside",
+        "study.toml",
+        "export",
+    }
 
 
 def with_header(store, change):
@@ -64,8 +71,9 @@ def with_header(store, change):
 
 
 def use(store, folder):
-    """Everything one does to read a store; what is refused is refused by a `ValueError` of one line."""
-    acts = (open_sweep, status, check_sweep, lambda path: check_sweep(path, repair=True),
+    """Everything one does to read a store; what is refused is refused by a `ValueError` of one
+    line."""
+    acts = (open_study, status, check_study, lambda path: check_study(path, repair=True),
             lambda path: export(path, "csv", folder / "export"))  # fmt: skip
     told = []
     for act in acts:
@@ -92,11 +100,11 @@ LAYOUT = ("layouts", "toy")
 @pytest.mark.parametrize(
     "change",
     [
-        put("study", "compute", "toy", "kind", value="trap:Kind"),
+        put("study", "compute", "toy", "kind", value="trap:Computation"),
         put("study", "scenario", value={"python": "trap:fly"}),
         put("study", "scenario", value={"python": "os:abort"}),
-        put(*LAYOUT, "kind", value="trap:Kind"),
-        put("trusted", value=["trap:Kind"]),
+        put(*LAYOUT, "kind", value="trap:Computation"),
+        put("trusted", value=["trap:Computation"]),
         put(*LAYOUT, "label", value="../../outside/x"),
         put(*LAYOUT, "dims", value=["../../outside/x", "alpha", "seed"]),
         put(*LAYOUT, "variables", value={"../../../outside/x": [[], "f8"]}),
@@ -121,7 +129,9 @@ def test_headers(place, change):
 def test_pickles(place, name):
     store = place / "inside" / "run.zarr"
     (store / ".sweep" / name).write_bytes(pickle.dumps(Bomb(str(place / "mark"))))
-    (store / "toy_value" / "c" / "0" / "0" / "0").write_bytes(pickle.dumps(Bomb(str(place / "mark"))))
+    (store / "toy_value" / "c" / "0" / "0" / "0").write_bytes(
+        pickle.dumps(Bomb(str(place / "mark")))
+    )
     use(store, place)
 
 
@@ -138,9 +148,9 @@ def test_links_out_of_the_store_are_not_written_through(place):
     (store / "toy_value").symlink_to(place / "outside")
     use(store, place)
     with pytest.raises(ValueError, match="a link inside a store is not followed"):
-        run_sweep(toy_study(ALPHAS), store)
+        run_study(toy_study(ALPHAS), store)
     with pytest.raises(ValueError, match="a link inside a store is not followed"):
-        check_sweep(store, repair=True)
+        check_study(store, repair=True)
 
 
 def test_a_log_that_is_a_link_is_not_appended_to(place):
@@ -149,7 +159,7 @@ def test_a_log_that_is_a_link_is_not_appended_to(place):
     (store / ".sweep" / "log").symlink_to(place / "outside" / "log")
     use(store, place)
     with pytest.raises(ValueError, match="a link inside a store is not followed"):
-        run_sweep(toy_study(ALPHAS), store)
+        run_study(toy_study(ALPHAS), store)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +167,7 @@ def test_a_log_that_is_a_link_is_not_appended_to(place):
     [
         '[scenario]\npython = "trap:fly"\n[compute.x]\nkind = "baseline"\n',
         '[scenario]\npython = "os:abort"\n[compute.x]\nkind = "baseline"\n',
-        '[compute.x]\nkind = "trap:Kind"\n',
+        '[compute.x]\nkind = "trap:Computation"\n',
         '[compute."../../outside/x"]\nkind = "baseline"\n',
         '[axes]\n"../x" = [1]\n[compute.x]\nkind = "baseline"\n',
         '[axes]\nalpha = { linspace = [0, 1, 100000000000] }\n[compute.x]\nkind = "theory"\n',
@@ -167,13 +177,19 @@ def test_a_log_that_is_a_link_is_not_appended_to(place):
 )
 def test_studies(place, text):
     (place / "study.toml").write_text(text)
-    ran = CliRunner().invoke(app, ["sweep", str(place / "study.toml"), "--out", str(place / "inside" / "new.zarr")])
+    ran = CliRunner().invoke(
+        app, ["sweep", str(place / "study.toml"), "--out", str(place / "inside" / "new.zarr")]
+    )
     assert ran.exit_code == 2, ran.output
     assert len(ran.stderr.strip().splitlines()) == 1
     assert not (place / "inside" / "new.zarr").exists()
 
 
 def test_a_study_with_a_strange_name_runs(place):
-    (place / "study.toml").write_text(f"name = {json.dumps('{x} [/red]')}\n[compute.x]\nkind = 'baseline'\n")
-    ran = CliRunner().invoke(app, ["sweep", str(place / "study.toml"), "--out", str(place / "inside" / "new.zarr")])
+    (place / "study.toml").write_text(
+        f"name = {json.dumps('{x} [/red]')}\n[compute.x]\nkind = 'baseline'\n"
+    )
+    ran = CliRunner().invoke(
+        app, ["sweep", str(place / "study.toml"), "--out", str(place / "inside" / "new.zarr")]
+    )
     assert ran.exit_code == 0, ran.output

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from dotphase.scenario import paper, write_scenario
-from dotphase.sweeps import Study, read_study
-from dotphase.sweeps.engine.plan import plans_of
-from dotphase.sweeps.engine.study import study_from, study_schema
+from dotphase.scenario.files import write_scenario
+from dotphase.scenario.presets import paper
+from dotphase.studies.study.plan import plans_of
+from dotphase.studies.study.study import Study, read_study, study_from, study_schema
 
 TEXT = """
 name = "slices"
@@ -69,7 +69,9 @@ def test_points_have_the_numbers_of_their_place(file):
 
 
 def test_overrides(file):
-    changed = read_study(file, ["axes.alpha.linspace=[0.5, 1, 2]", "name=other", "compute.theory.stability=true"])
+    changed = read_study(
+        file, ["axes.alpha.linspace=[0.5, 1, 2]", "name=other", "compute.theory.stability=true"]
+    )
     assert changed.values("alpha").tolist() == [0.5, 1.0]
     assert changed.name == "other"
     assert changed.compute["theory"].stability is True

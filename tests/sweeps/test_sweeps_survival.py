@@ -1,4 +1,5 @@
-"""Workers are killed, then the sweep itself, then it is resumed: every point is there once, as in a serial run."""
+"""Workers are killed, then the sweep itself, then it is resumed: every point is there once, as in a
+serial run."""
 
 import os
 import signal
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from test_sweeps_runner import assert_same, written
 
-from dotphase.sweeps import read_study, run_sweep
-from dotphase.sweeps.engine.status import status
+from dotphase.studies.run.runner import run_study
+from dotphase.studies.store.status import status
+from dotphase.studies.study.study import read_study
 
 TRAININGS = """
 name = "survival"
@@ -40,7 +42,17 @@ follow = "omega"
 
 
 def start(study: Path, store: Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "dotphase", "sweep", str(study), "--out", str(store), "--workers", "3"]
+    command = [
+        sys.executable,
+        "-m",
+        "dotphase",
+        "sweep",
+        str(study),
+        "--out",
+        str(store),
+        "--workers",
+        "3",
+    ]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -92,10 +104,14 @@ def survive(study: Path, folder: Path, theory: bool = False) -> None:
     assert not any(map(is_running, replaced))
     assert status(store)["done"] == interrupted["total"] >= 300
     assert set(Counter(written(store)).values()) == {1}
-    assert_same(run_sweep(read_study(study), store), run_sweep(read_study(study), folder / "serial.zarr"))
+    assert_same(
+        run_study(read_study(study), store), run_study(read_study(study), folder / "serial.zarr")
+    )
 
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").exists(), reason="looks for processes in /proc"
+)
 
 
 def test_killed_workers_and_a_killed_sweep(tmp_path):

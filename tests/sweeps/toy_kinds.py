@@ -4,14 +4,15 @@ import os
 import signal
 import time
 
-from dotphase.sweeps import Kind, Variable
-from dotphase.sweeps import run_sweep as run_any_sweep
-from dotphase.sweeps.engine.study import study_from
+from dotphase.studies.run.runner import run_study as run_any_sweep
+from dotphase.studies.study.computation import Computation
+from dotphase.studies.study.layout import Variable
+from dotphase.studies.study.study import study_from
 
 
-class Toy(Kind):
-    """value = α·seed, per seed; fails where α is `fails_at`, kills its process where α is `kills_at`, and hangs
-    where it is `hangs_at`."""
+class Toy(Computation):
+    """value = α·seed, per seed; fails where α is `fails_at`, kills its process where α is
+    `kills_at`, and hangs where it is `hangs_at`."""
 
     growing = ("seeds",)
 
@@ -26,7 +27,11 @@ class Toy(Kind):
         return {"seed": range(self.seeds)}
 
     def variables(self):
-        return {"value": Variable(("seed",)), "word": Variable((), "str"), "square": Variable(("seed",), "i8")}
+        return {
+            "value": Variable(("seed",)),
+            "word": Variable((), "str"),
+            "square": Variable(("seed",), "i8"),
+        }
 
     def unit(self, axes):
         return {axes[-1]: self.batch} if axes else {}
@@ -41,14 +46,18 @@ class Toy(Kind):
             time.sleep(60)
         time.sleep(self.takes)
         seeds = point.own["seed"]
-        return {"value": [alpha * s for s in seeds], "word": f"α = {alpha:g}", "square": [s * s for s in seeds]}
+        return {
+            "value": [alpha * s for s in seeds],
+            "word": f"α = {alpha:g}",
+            "square": [s * s for s in seeds],
+        }
 
 
 class InThreads(Toy):
     place = "threads"
 
 
-class Reader(Kind):
+class Reader(Computation):
     """What a toy found at the same ω, summed over the α it has and this has not."""
 
     place = "threads"
@@ -68,10 +77,14 @@ class Reader(Kind):
 
 def toy_study(alphas, name="Toy", **parameters):
     table = {"kind": f"toy_kinds:{name}", **parameters}
-    return {"name": "toys", "axes": {"omega": [0.1, 0.2], "alpha": list(alphas)}, "compute": {"toy": table}}
+    return {
+        "name": "toys",
+        "axes": {"omega": [0.1, 0.2], "alpha": list(alphas)},
+        "compute": {"toy": table},
+    }
 
 
-def run_sweep(study, path, **options):
+def run_study(study, path, **options):
     """As the real one, for studies that are trusted to name kinds of this file."""
     return run_any_sweep(study, path, trust_code=True, **options)
 

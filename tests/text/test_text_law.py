@@ -4,14 +4,21 @@ import json
 
 import numpy as np
 import pytest
+from dotphase.finite.training.training.objective import Objective
 from typer.testing import CliRunner
 
 from dotphase import fit_linear, gamp, paper, train
 from dotphase.cli.app import app
-from dotphase.finite import Instance, Objective, sample
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.data.sampling import sample
 from dotphase.finite.test_error import held_out_error
-from dotphase.scenario import Scales, Tokens, exponential_correlation, isotropic
-from dotphase.text import MeasuredTokens, Sentences, read_text, scenario_of, tokens_from_samples, universality, variant
+from dotphase.scenario.scales import Scales
+from dotphase.scenario.tokens import Tokens, exponential_correlation, isotropic
+from dotphase.text.distribution import MeasuredTokens, tokens_from_samples
+from dotphase.text.phase import scenario_of
+from dotphase.text.reading import read_text
+from dotphase.text.sentences import Sentences
+from dotphase.text.universality import universality, variant
 
 COUNT, D = 20_000, 40
 
@@ -35,7 +42,9 @@ def test_gaussian_tokens_are_one_kind_without_scales():
 
 
 def test_kinds_correlations_and_scales_are_found():
-    Gamma = np.stack([0.1 * exponential_correlation(2, 0.5), 0.4 * exponential_correlation(2, -0.3)])
+    Gamma = np.stack(
+        [0.1 * exponential_correlation(2, 0.5), 0.4 * exponential_correlation(2, -0.3)]
+    )
     true = Tokens(covariances=Gamma, weights=[0.5, 0.5], scales=Scales(np.sqrt([0.4, 1.6])))
     law = tokens_from_samples(drawn(true), kinds=2)
     np.testing.assert_allclose(law.tokens.Gamma[::-1], Gamma, atol=4 * 0.4 * np.sqrt(3 / COUNT))
@@ -47,7 +56,9 @@ def test_kinds_correlations_and_scales_are_found():
 
 def test_leaving_the_scales_out_of_the_correlation_is_noticed():
     """E[x_l x_l'] = E[s_l s_l'] Γ_ll': the measured product alone is not Γ."""
-    true = Tokens(covariances=0.25 * exponential_correlation(2, 0.5)[None], scales=Scales(np.sqrt([0.1, 1.9])))
+    true = Tokens(
+        covariances=0.25 * exponential_correlation(2, 0.5)[None], scales=Scales(np.sqrt([0.1, 1.9]))
+    )
     x = drawn(true)
     product = float((x[:, 0] * x[:, 1]).mean())
     found = tokens_from_samples(x, kinds=1).tokens.Gamma[0, 0, 1]
@@ -62,7 +73,9 @@ def test_scales_that_tokens_share_are_joint():
     assert not law.tokens.scales.independent
     expected = float(together.second_moment(2)[0, 1])
     assert law.tokens.scales.second_moment(2)[0, 1] == pytest.approx(expected, abs=0.02)
-    alone = tokens_from_samples(drawn(Tokens([[0.25, 0.25]], scales=Scales(np.sqrt([0.4, 1.6])))), alike=True)
+    alone = tokens_from_samples(
+        drawn(Tokens([[0.25, 0.25]], scales=Scales(np.sqrt([0.4, 1.6])))), alike=True
+    )
     assert alone.tokens.scales.independent
 
 
@@ -73,13 +86,15 @@ def test_alike_tokens_have_one_law():
     assert G[0, 1] == G[1, 2]
 
 
-@pytest.mark.parametrize("x", [np.ones((5, 2)), np.ones((3, 2, 4)), np.zeros((50, 2, 4)), np.full((50, 2, 4), np.nan)])
+@pytest.mark.parametrize(
+    "x", [np.ones((5, 2)), np.ones((3, 2, 4)), np.zeros((50, 2, 4)), np.full((50, 2, 4), np.nan)]
+)
 def test_arrays_that_tell_no_law_are_refused(x):
     with pytest.raises(ValueError, match="x: "):
         tokens_from_samples(x)
 
 
-# ------------------------------------------------------------------------------------------------------- real sentences
+# ----------------------------------------------------------------------------------- real sentences
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +119,7 @@ def test_training_takes_every_sentence_once_and_tests_on_others(words, law):
     instance = Instance(scenario_of(law, alpha=3.0), 40, 1, data)
     taken = sample(instance)
     x = taken.tokens - instance.positions[:, None]
-    from dotphase.finite.source import source_of
+    from dotphase.finite.data.source import source_of
 
     rows = [source_of(instance, stream, 100).rows for stream in ("tokens", "test")]
     assert not set(rows[0]) & set(rows[1])
@@ -115,7 +130,9 @@ def test_training_takes_every_sentence_once_and_tests_on_others(words, law):
     assert np.abs(other.tokens - taken.tokens).max() > 0.1
 
 
-def test_trained_on_real_sentences_the_objective_is_stationary_and_the_error_is_measured(words, law):
+def test_trained_on_real_sentences_the_objective_is_stationary_and_the_error_is_measured(
+    words, law
+):
     data, task = law.rotated(words), scenario_of(law)
     run = train(task, data=data, seeds=[3]).runs[0]
     assert run.outcome == "converged"
@@ -150,7 +167,8 @@ def test_data_that_do_not_fit_are_refused(words, law):
 
 
 def test_lengths_explain_what_gaussian_tokens_do_not():
-    """The semantic branch on real words: off the Gaussian surrogate by many errors, on that with lengths within few."""
+    """The semantic branch on real words: off the Gaussian surrogate by many errors, on that with
+    lengths within few."""
     raw = read_text(dimension=100, length=2, centre=False)
     found = universality(variant(raw, "as they are"), "semantic", 12, theory=False)
     assert found.difference("gaussian", "test_error").deviation() > 3.5
@@ -167,7 +185,7 @@ def test_every_variant_can_be_made(words):
         variant(words, "upside down")
 
 
-# --------------------------------------------------------------------------------------------------------- command line
+# ------------------------------------------------------------------------------------- command line
 
 
 def call(*arguments) -> tuple[int, str]:
@@ -200,8 +218,22 @@ def test_bad_input_is_one_line_and_code_two(tmp_path):
         ("text", tmp_path / "binary.txt", *out): "binary",
         ("text", tmp_path / "short.txt", "--length", 3, *out): "too short",
         ("text", tmp_path / "missing.txt", *out): "No such file",
-        ("text", "--embeddings", tmp_path / "E.npy", "--ids", tmp_path / "ids.npy", *out): "not a number",
-        ("text", "--embeddings", tmp_path / "E.npy", "--ids", tmp_path / "far.npy", *out): "out of range",
+        (
+            "text",
+            "--embeddings",
+            tmp_path / "E.npy",
+            "--ids",
+            tmp_path / "ids.npy",
+            *out,
+        ): "not a number",
+        (
+            "text",
+            "--embeddings",
+            tmp_path / "E.npy",
+            "--ids",
+            tmp_path / "far.npy",
+            *out,
+        ): "out of range",
         ("text", "--embeddings", tmp_path / "E.npy", *out): "each needs the other",
         ("text", "--out", tmp_path / "t.txt"): ".npz",
         ("train", "--data", tmp_path / "missing.npz"): "missing.npz",

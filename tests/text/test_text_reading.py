@@ -9,14 +9,22 @@ import zipfile
 import numpy as np
 import pytest
 
-from dotphase.text import Sentences, load_sentences, read_embeddings, read_text
 from dotphase.text.arrays import open_array
 from dotphase.text.embedding import neighbours, positive_information
+from dotphase.text.reading import read_embeddings, read_text
+from dotphase.text.sentences import Sentences, load_sentences
 from dotphase.text.words import Corpus, keep_frequent, pieces_of_file, read_words, words_of
 
 
 def test_a_word_on_the_border_of_two_pieces_is_one_word():
-    assert list(words_of(["Don't st", "op, a1b ", "Größe_2 end"])) == ["don't", "stop", "a", "b", "größe", "end"]
+    assert list(words_of(["Don't st", "op, a1b ", "Größe_2 end"])) == [
+        "don't",
+        "stop",
+        "a",
+        "b",
+        "größe",
+        "end",
+    ]
 
 
 def test_words_are_numbered_by_frequency(tmp_path):
@@ -31,8 +39,12 @@ def test_words_are_numbered_by_frequency(tmp_path):
 
 def test_neighbours_are_counted_both_ways_and_not_across_documents():
     corpus = Corpus([np.array([0, 1, 2]), np.array([2, 0])], ["a", "b", "c"])
-    np.testing.assert_array_equal(neighbours(corpus, 1).toarray(), [[0, 1, 1], [1, 0, 1], [1, 1, 0]])
-    np.testing.assert_array_equal(neighbours(corpus, 2).toarray(), [[0, 1, 2], [1, 0, 1], [2, 1, 0]])
+    np.testing.assert_array_equal(
+        neighbours(corpus, 1).toarray(), [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    )
+    np.testing.assert_array_equal(
+        neighbours(corpus, 2).toarray(), [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    )
 
 
 def test_positive_information_is_what_it_says():
@@ -40,7 +52,9 @@ def test_positive_information_is_what_it_says():
     from scipy.sparse import csr_array
 
     expected = np.log(n[0, 1] * 6 / (5 * 1))
-    np.testing.assert_allclose(positive_information(csr_array(n)).toarray(), [[0, expected], [expected, 0]])
+    np.testing.assert_allclose(
+        positive_information(csr_array(n)).toarray(), [[0, expected], [expected, 0]]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,18 +98,26 @@ def test_sentences_survive_a_file_with_no_pickle_in_it(tmp_path, sentences):
     assert back.words == sentences.words
     assert back.provenance == sentences.provenance
     assert isinstance(back.embeddings, np.memmap)
-    assert (tmp_path / "tokens.npz").stat().st_size < 3 * (sentences.embeddings.nbytes + sentences.ids.nbytes)
-    np.testing.assert_array_equal(back.tokens(np.array([3, 5])), sentences.embeddings[sentences.ids[[3, 5]].T])
+    assert (tmp_path / "tokens.npz").stat().st_size < 3 * (
+        sentences.embeddings.nbytes + sentences.ids.nbytes
+    )
+    np.testing.assert_array_equal(
+        back.tokens(np.array([3, 5])), sentences.embeddings[sentences.ids[[3, 5]].T]
+    )
 
 
-# ---------------------------------------------------------------------------------------------------- one's own vectors
+# -------------------------------------------------------------------------------- one's own vectors
 
 
 def safetensors(path, arrays, types):
     header, data = {}, b""
     for name, array in arrays.items():
         raw = array.tobytes()
-        header[name] = {"dtype": types[name], "shape": list(array.shape), "data_offsets": [len(data), len(data + raw)]}
+        header[name] = {
+            "dtype": types[name],
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data + raw)],
+        }
         data += raw
     text = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -168,12 +190,14 @@ def test_a_matrix_of_two_gigabytes_takes_little_memory(tmp_path):
     np.save(tmp_path / "ids.npy", random.choice(rows, 4000))
     assert (tmp_path / "E.npy").stat().st_size > 2e9
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "E.npy"), str(tmp_path / "ids.npy")]
-    count, kilobytes = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    count, kilobytes = subprocess.run(
+        command, capture_output=True, text=True, check=True
+    ).stdout.split()
     assert int(count) == 2000
     assert int(kilobytes) * (1 if sys.platform != "darwin" else 1e-3) < 200_000
 
 
-# ------------------------------------------------------------------------------------------------------------ refused
+# ------------------------------------------------------------------------------------------ refused
 
 
 def write(path, content):

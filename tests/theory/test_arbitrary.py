@@ -4,16 +4,21 @@ import numpy as np
 import pytest
 
 import dotphase
-from dotphase.scenario.arbitrary import arbitrary_scenario
-from dotphase.theory.checks import memory_needed
-from dotphase.theory.fixed_points import ROUGH
+from dotphase.scenario.random_scenarios import arbitrary_scenario
+from dotphase.theory.solver.checks import memory_needed
+from dotphase.theory.solver.newton import ROUGH
 
 
 def check(solution):
     assert solution.outcome in ("converged", "collapsed"), solution.reason
     rough = solution.several_minima > 0.1  # jumps that these nodes do not resolve
     assert solution.residual < (ROUGH if rough else 1e-8)
-    numbers = (*solution.overlaps, solution.test_error.value, solution.train_loss.value, solution.test_error.error)
+    numbers = (
+        *solution.overlaps,
+        solution.test_error.value,
+        solution.train_loss.value,
+        solution.test_error.error,
+    )
     assert all(np.isfinite(part).all() for part in numbers)
     assert np.linalg.eigvalsh(solution.overlaps.V).min() > 0
 
@@ -21,11 +26,15 @@ def check(solution):
 def spread_positions(alpha, start):
     A = np.full((4, 4), 0.4 / 3) + (0.6 - 0.4 / 3) * np.eye(4)
     tokens, positions = dotphase.isotropic(4, 0.5), dotphase.Positions([np.linspace(1, -1, 4)])
-    student = dotphase.softmax_attention(2)
-    return dotphase.Scenario(dotphase.mixture(A, 0.3), student, tokens, positions, alpha, 0.01), start
+    student = dotphase.attentions.softmax(2)
+    return dotphase.Scenario(
+        dotphase.attentions.mixture(A, 0.3), student, tokens, positions, alpha, 0.01
+    ), start
 
 
-@pytest.mark.parametrize(("alpha", "start"), [(0.5, "positional"), (2.0, "semantic"), (6.0, "semantic")])
+@pytest.mark.parametrize(
+    ("alpha", "start"), [(0.5, "positional"), (2.0, "semantic"), (6.0, "semantic")]
+)
 def test_fields_too_narrow_for_their_minima_are_widened(alpha, start):
     """Here the map is not defined at the start itself, whatever its response."""
     solution = dotphase.solve(*spread_positions(alpha, start), rtol=None)
@@ -50,7 +59,9 @@ def test_many_arbitrary_scenarios_have_fixed_points(seed):
     ids=["an attention of one token", "a head that dies out"],
 )
 def test_weights_that_vanish_are_no_stall(seed, outcome):
-    solution = dotphase.solve(arbitrary_scenario(seed), ("semantic", "positional")[seed % 2], rtol=None)
+    solution = dotphase.solve(
+        arbitrary_scenario(seed), ("semantic", "positional")[seed % 2], rtol=None
+    )
     assert solution.outcome == outcome, solution.reason
 
 
@@ -59,7 +70,9 @@ def test_weights_that_vanish_are_no_stall(seed, outcome):
 def test_short_steps_lead_where_many_minima_jump(seed):
     """To the point that other nodes lead to, within the errors of both."""
     found = [
-        dotphase.solve(arbitrary_scenario(seed), "positional", rule=dotphase.Sobol(2**13, seed=k), rtol=None)
+        dotphase.solve(
+            arbitrary_scenario(seed), "positional", rule=dotphase.Sobol(2**13, seed=k), rtol=None
+        )
         for k in range(2)
     ]
     assert all(solution.outcome == "collapsed" for solution in found)
@@ -72,5 +85,8 @@ def test_what_cannot_fit_is_refused_at_once(monkeypatch):
     scenario, rule = dotphase.paper(), dotphase.Sobol(2**13)
     assert memory_needed(scenario, rule) < memory_needed(scenario, dotphase.Sobol(2**20)) < 2e9
     monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 10**8}))
-    with pytest.raises(ValueError, match=r"rule: these nodes of 2 tokens and rank 1 take 0\.\d+ GB of memory, 0\.1 GB"):
+    with pytest.raises(
+        ValueError,
+        match=r"rule: these nodes of 2 tokens and rank 1 take 0\.\d+ GB of memory, 0\.1 GB",
+    ):
         dotphase.solve(scenario, rule=rule)

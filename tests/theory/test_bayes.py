@@ -3,19 +3,23 @@
 import numpy as np
 import pytest
 
-from dotphase.finite.bayes_message_passing import BayesMessages, bayes_message_passing
-from dotphase.finite.instance import Instance
-from dotphase.gaussian import Sobol
-from dotphase.inner.fibre import posterior, signs_of
-from dotphase.scenario import Positions, Scenario, Tokens, linear_attention, mixture, paper, softmax_attention
-from dotphase.theory import linear_baseline, solve
-from dotphase.theory.bayes import BayesProblem, bayes, weak_recovery
+from dotphase import attentions
+from dotphase.bayes.channel import posterior, signs_of
+from dotphase.bayes.limit import BayesProblem, bayes, weak_recovery
+from dotphase.bayes.message_passing import BayesMessages, bayes_message_passing
+from dotphase.finite.data.instance import Instance
+from dotphase.numerics.rules import Sobol
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens
+from dotphase.theory.baseline import linear_baseline
+from dotphase.theory.solver.solve import solve
 
 
 def tokens_alike(length, teacher=None):
     return Scenario(
-        teacher=mixture(np.full((length, length), 1 / length), 0.3, teacher),
-        student=softmax_attention(1),
+        teacher=attentions.mixture(np.full((length, length), 1 / length), 0.3, teacher),
+        student=attentions.softmax(1),
         tokens=Tokens([[0.3] * length]),
         positions=Positions(np.eye(length)[:1]),
         sample_ratio=0.3,
@@ -43,8 +47,10 @@ def test_the_weak_recovery_threshold_is_the_closed_form(length):
 def test_other_spectra_have_another_threshold_and_one_sign_per_token_too():
     uneven = tokens_alike(2).vary(tokens=Tokens([[0.1, 0.3], [0.9, 0.3]], [0.8, 0.2]))
     assert float(weak_recovery(uneven).sample_ratio) < 1 / 6 - 0.01
-    assert len(signs_of(tokens_alike(1, linear_attention(1)))) == 2
-    assert float(weak_recovery(tokens_alike(1, linear_attention(1))).sample_ratio) == pytest.approx(0.5)
+    assert len(signs_of(tokens_alike(1, attentions.linear(1)))) == 2
+    assert float(
+        weak_recovery(tokens_alike(1, attentions.linear(1))).sample_ratio
+    ) == pytest.approx(0.5)
 
 
 def test_state_evolution_leaves_the_uninformed_point_at_the_threshold():
@@ -96,7 +102,7 @@ def test_no_minimum_of_training_beats_it(alpha):
 
 @pytest.mark.parametrize(
     "teacher",
-    [softmax_attention(2), softmax_attention(1, tied=False), linear_attention(2)],
+    [attentions.softmax(2), attentions.softmax(1, tied=False), attentions.linear(2)],
 )
 def test_a_continuum_of_fields_is_refused(teacher):
     with pytest.raises(ValueError, match="continuum of fields") as caught:

@@ -2,10 +2,15 @@
 
 import numpy as np
 import pytest
+from dotphase.theory.branches.continuation.continuation import (
+    _present,
+    find_fixed_points,
+    follow,
+    spinodal,
+)
 
 import dotphase
-from dotphase.gaussian import Sobol
-from dotphase.theory.branches import _present, find_fixed_points, follow, spinodal
+from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**12)
 
@@ -15,11 +20,15 @@ def test_following_gives_what_solving_afresh_gives():
     followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2.0, 1.7, 1.4], rule=RULE)
     afresh = dotphase.solve(dotphase.paper(alpha=1.4, omega=0.3), "semantic", rule=RULE, rtol=None)
     assert [s.outcome for s in followed] == ["converged"] * 3
-    assert abs(followed[-1].test_error.value - afresh.test_error.value) < 0.2 * afresh.test_error.error
+    assert (
+        abs(followed[-1].test_error.value - afresh.test_error.value) < 0.2 * afresh.test_error.error
+    )
 
 
 def test_a_branch_that_ends_is_in_the_list_with_its_reason():
-    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5, 0.35], rule=Sobol(2**13))
+    followed = follow(
+        dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5, 0.35], rule=Sobol(2**13)
+    )
     assert [_present(s, "semantic") for s in followed] == [True, False, False]
     assert followed[2].outcome == "collapsed"
     assert "θ" in followed[2].reason
@@ -45,12 +54,15 @@ def test_a_branch_without_end_is_said():
 def test_a_branch_that_ends_upwards_is_located_too():
     """Too large a ridge makes all weights vanish: the branch lies below its end."""
     task = dotphase.paper(alpha=1.0, omega=0.3)
-    found = spinodal(task, "positional", along="lambda", between=(0.03, 0.2), precision=0.04, rule=RULE, scan=3)
+    found = spinodal(
+        task, "positional", along="lambda", between=(0.03, 0.2), precision=0.04, rule=RULE, scan=3
+    )
     assert found.outcome == "located"
     assert found.reason == "the positional branch lies below"
     end = float(found.location.value)
     below, above = (
-        dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None) for r in (0.8 * end, 1.2 * end)
+        dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None)
+        for r in (0.8 * end, 1.2 * end)
     )
     assert below.ok
     assert below.mechanism == "positional"

@@ -1,18 +1,26 @@
-"""Jumps of the prox against a case that can be integrated by hand, and what is said of replica symmetry."""
+"""Jumps of the prox against a case that can be integrated by hand, and what is said of replica
+symmetry."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from dotphase.theory.stability.stability.breaking import (
+    Breaking,
+    Jumps,
+    Variance,
+    at_jumps,
+    deviation,
+    settled_spread,
+)
+from dotphase.theory.stability.stability.linearised import linearise
+from dotphase.theory.stability.stability.spectra import spectra
+from dotphase.theory.stability.stability.stability import breaking, stability
 from scipy.special import ndtri
 
 import dotphase
 from dotphase import Estimate
-from dotphase.gaussian import Sobol
-from dotphase.theory.breaking import Breaking, Jumps, Variance, at_jumps, deviation, settled_spread
-from dotphase.theory.linearised import linearise
-from dotphase.theory.spectra import spectra
-from dotphase.theory.stability import breaking, stability
+from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**13)
 A, Q = 0.7, 0.3  # g = A sign(w), w ~ N(0, Q): two minima of energies −A w and A w
@@ -23,12 +31,19 @@ def two_valued(width: float = 0.1, count: int = 4096) -> Variance:
     w = np.sqrt(Q) * ndtri((np.arange(count) + 0.5) / count)
     jumps = Jumps(np.full(count, 1 / count), 2 * A * np.abs(w), -2 * A * np.sign(w)[None, None])
     q = np.full((1, 1, 1), Q)
-    return Variance(np.eye(1), np.zeros((1, 1)), np.eye(1), jumps, at_jumps(jumps, q, width), deviation(jumps, q))
+    return Variance(
+        np.eye(1),
+        np.zeros((1, 1)),
+        np.eye(1),
+        jumps,
+        at_jumps(jumps, q, width),
+        deviation(jumps, q),
+    )
 
 
 def exact_variance(ratio: float) -> float:
-    """E Var(g | w_0), w = w_0 + Δ^{1/2}ξ, ratio = Δ/q: half the mean squared difference of two such g, 2A² P(signs
-    differ) = 2A² arccos(1 − Δ/q)/π."""
+    """E Var(g | w_0), w = w_0 + Δ^{1/2}ξ, ratio = Δ/q: half the mean squared difference of two such
+    g, 2A² P(signs differ) = 2A² arccos(1 − Δ/q)/π."""
     return 2 * A**2 * np.arccos(1 - ratio) / np.pi
 
 
@@ -43,7 +58,9 @@ def test_jumps_add_the_variance_that_can_be_integrated(ratio):
     """Leading order in Δ/q, whose correction is a twelfth of it."""
     found = float(two_valued().next(np.full((1, 1, 1), ratio * Q))[0, 0, 0])
     assert found == pytest.approx(exact_variance(ratio), rel=ratio / 6 + 1e-3)
-    assert found != pytest.approx(exact_variance(4 * ratio), rel=0.3)  # it does grow as the root of Δ
+    assert found != pytest.approx(
+        exact_variance(4 * ratio), rel=0.3
+    )  # it does grow as the root of Δ
 
 
 def test_the_spread_reproduces_itself():
@@ -59,7 +76,9 @@ def test_the_spread_reproduces_itself():
 
 @pytest.fixture(scope="module")
 def semantic():
-    found = dotphase.solve(dotphase.paper(alpha=1.0, omega=0.3), "semantic", rule=Sobol(2**15), rtol=None)
+    found = dotphase.solve(
+        dotphase.paper(alpha=1.0, omega=0.3), "semantic", rule=Sobol(2**15), rtol=None
+    )
     at = linearise(found)
     return at, spectra(at, directions=False)
 
@@ -68,7 +87,9 @@ def test_the_width_of_the_kernel_does_not_matter(semantic):
     at, around = semantic
     narrow, usual, wide = (breaking(at, around, width) for width in (0.125, 0.25, 0.5))
     for other in (narrow, wide):
-        assert abs(other.ratio.value - usual.ratio.value) < 3 * max(other.ratio.error, usual.ratio.error)
+        assert abs(other.ratio.value - usual.ratio.value) < 3 * max(
+            other.ratio.error, usual.ratio.error
+        )
     assert 0 < usual.ratio.value < 0.2
     assert usual.verdict.startswith("weakly broken: Δ/q = 0.0")
     assert usual.density.value > 2 * usual.density.error
@@ -82,12 +103,19 @@ def test_jumps_are_symmetrised(semantic):
     q, jumps = at.solution.overlaps.q, around.jumps[0]
     average = np.full((2, 2), 0.5)
     one = Variance(
-        around.responses[0], around.squares[0], average, jumps, at_jumps(jumps, q, 0.25), deviation(jumps, q)
+        around.responses[0],
+        around.squares[0],
+        average,
+        jumps,
+        at_jumps(jumps, q, 0.25),
+        deviation(jumps, q),
     )
     settled = settled_spread(one, q)
     assert settled is not None
     assert settled[0] == pytest.approx(settled[1], rel=1e-9)
-    assert float(settled[0, 0, 0] / q[0, 0, 0]) == pytest.approx(breaking(at, around).ratio.value, rel=1e-6)
+    assert float(settled[0, 0, 0] / q[0, 0, 0]) == pytest.approx(
+        breaking(at, around).ratio.value, rel=1e-6
+    )
 
 
 def test_without_jumps_replica_symmetry_holds():
@@ -108,11 +136,16 @@ def test_changes_of_basin_are_not_counted():
 
 
 def test_the_words():
-    sure, jumps = Estimate(0.4, 0.1), {"density": Estimate(0.01, 0.001), "squared_jump": Estimate(0.002, 0.0001)}
+    sure, jumps = (
+        Estimate(0.4, 0.1),
+        {"density": Estimate(0.01, 0.001), "squared_jump": Estimate(0.002, 0.0001)},
+    )
     weak = Breaking(sure, 0.02, **jumps, ratio=Estimate(0.05, 0.01))
     assert weak.verdict == "weakly broken: Δ/q = 0.050 ± 0.010"
     assert replace(weak, ratio=Estimate(0.9, 0.1)).verdict == "broken: Δ of the order of q"
     assert replace(weak, regular=Estimate(1.3, 0.1)).verdict == "broken: regular part 1.30 ± 0.10"
-    assert replace(weak, regular=Estimate(0.9, 0.1)).verdict == "undecided: regular part 0.90 ± 0.10"
+    assert (
+        replace(weak, regular=Estimate(0.9, 0.1)).verdict == "undecided: regular part 0.90 ± 0.10"
+    )
     assert replace(weak, ratio=None).verdict == "undecided: 2.00% of samples have several minima"
     assert Breaking(sure, 0.0, Estimate(0.0), None, Estimate(0.0)).verdict == "replica symmetric"

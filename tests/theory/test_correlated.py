@@ -1,5 +1,5 @@
-"""Tokens that know of each other, and tokens of random length, in the theory: the joint group of fields and its
-coordinates, symmetries, both minima, and what becomes of a solution."""
+"""Tokens that know of each other, and tokens of random length, in the theory: the joint group of
+fields and its coordinates, symmetries, both minima, and what becomes of a solution."""
 
 from dataclasses import replace
 
@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from dotphase.theory.state_evolution.half_steps.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps.half_steps import compiled_evaluate
 
 from dotphase import (
     Overlaps,
@@ -15,27 +17,32 @@ from dotphase import (
     Scenario,
     Sobol,
     Tokens,
+    attentions,
     correlated,
     exponential_correlation,
     isotropic,
     load,
-    mixture,
     one_step,
     paper,
     sensitivities,
-    softmax_attention,
     solve,
 )
-from dotphase.dynamics import one_pass
-from dotphase.overlaps import factors, from_coordinates, to_coordinates
-from dotphase.overlaps.joint import exponential, group, grouped, half_log, inverse_root, root, single
+from dotphase.bayes.limit import bayes
+from dotphase.learning.online.one_pass import one_pass
+from dotphase.numerics.precision import in_double
+from dotphase.overlaps.coordinates import factors, from_coordinates, to_coordinates
+from dotphase.overlaps.correlated import (
+    exponential,
+    group,
+    grouped,
+    half_log,
+    inverse_root,
+    root,
+    single,
+)
 from dotphase.overlaps.symmetric import coordinate_action, invariant_basis, stabiliser
-from dotphase.precision import in_double
-from dotphase.scenario.symmetry import symmetries
-from dotphase.theory.bayes import bayes
-from dotphase.theory.evaluator import evaluator_of
-from dotphase.theory.starts import start
-from dotphase.theory.state_evolution import compiled_evaluate
+from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.theory.solver.starts import start
 
 RULE = Sobol(2**13)
 TWO = Scales(np.sqrt([0.4, 1.6]))
@@ -45,17 +52,29 @@ A3 = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
 def chain(rank=1, scales=None):
     """Three tokens in a row, correlated with their neighbours."""
     tokens = replace(correlated(3, 0.5, exponential_correlation(3, 0.3)), scales=scales)
-    return Scenario(mixture(A3, 0.3), softmax_attention(rank), tokens, Positions([[1.0, 0.0, -1.0]]), 2.0, 0.01)
+    return Scenario(
+        attentions.mixture(A3, 0.3),
+        attentions.softmax(rank),
+        tokens,
+        Positions([[1.0, 0.0, -1.0]]),
+        2.0,
+        0.01,
+    )
 
 
 def two_kinds(rank=2):
-    tokens = Tokens(covariances=[[[0.3, 0.1], [0.1, 0.2]], [[0.2, -0.1], [-0.1, 0.4]]], weights=[0.4, 0.6])
+    tokens = Tokens(
+        covariances=[[[0.3, 0.1], [0.1, 0.2]], [[0.2, -0.1], [-0.1, 0.4]]], weights=[0.4, 0.6]
+    )
     positions = Positions([[1.0, -1.0], [0.5, 0.2]])
-    return replace(paper(2.0, 0.3), tokens=tokens, positions=positions, student=softmax_attention(rank))
+    return replace(
+        paper(2.0, 0.3), tokens=tokens, positions=positions, student=attentions.softmax(rank)
+    )
 
 
 def as_one_group(scenario):
-    """A scenario of uncorrelated tokens, treated as one whose tokens are correlated with correlation zero."""
+    """A scenario of uncorrelated tokens, treated as one whose tokens are correlated with
+    correlation zero."""
     forced = replace(scenario)
     law = forced.law._replace(Gamma=forced.law.gamma[:, :, None] * np.eye(forced.length))
     structure = replace(forced.structure, joint=True)
@@ -85,7 +104,9 @@ def test_correlation_zero_gives_what_single_tokens_give(branch, minimum, scales)
     assert one.joint is None
     if one.outcome == "collapsed":  # where nodes jump to and fro two ways may end at different ones
         return
-    for mine, theirs in zip((*one.overlaps, *one.conjugates), (*other.overlaps, *other.conjugates), strict=True):
+    for mine, theirs in zip(
+        (*one.overlaps, *one.conjugates), (*other.overlaps, *other.conjugates), strict=True
+    ):
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
     assert one.test_error.value == pytest.approx(other.test_error.value, abs=1e-10)
     assert one.train_loss.value == pytest.approx(other.train_loss.value, abs=1e-10)
@@ -99,11 +120,18 @@ def test_functions_of_matrices_and_their_slopes_hold_at_equal_eigenvalues():
     half = rng.normal(size=(3, 3))
     spread, turn = half @ half.T + 0.5 * np.eye(3), rng.normal(size=(3, 3))
     along = turn + turn.T
-    for matrix in (spread, 2.0 * np.eye(3), np.diag([1.0, 1.0, 3.0]), np.diag([1.0, 1.0 + 1e-9, 3.0])):
+    for matrix in (
+        spread,
+        2.0 * np.eye(3),
+        np.diag([1.0, 1.0, 3.0]),
+        np.diag([1.0, 1.0 + 1e-9, 3.0]),
+    ):
         C = np.asarray(root(matrix))
         np.testing.assert_allclose(C @ C, matrix, rtol=1e-12, atol=1e-13)
         np.testing.assert_allclose(C @ inverse_root(matrix), np.eye(3), atol=1e-12)
-        np.testing.assert_allclose(exponential(2 * half_log(matrix)), matrix, rtol=1e-11, atol=1e-12)
+        np.testing.assert_allclose(
+            exponential(2 * half_log(matrix)), matrix, rtol=1e-11, atol=1e-12
+        )
         for function in (root, inverse_root, half_log, exponential):
             slope = np.asarray(jax.jvp(function, (jnp.asarray(matrix),), (jnp.asarray(along),))[1])
             of = lambda h, f=function, x=matrix: np.asarray(f(x + h * along))
@@ -130,7 +158,8 @@ def test_coordinates_of_joint_overlaps_are_undone(scenario):
 
 @in_double
 def test_exchanging_tokens_permutes_coordinates_and_fields():
-    """The trap of triangular roots: here a permutation of tokens is a signed permutation of coordinates, exactly."""
+    """The trap of triangular roots: here a permutation of tokens is a signed permutation of
+    coordinates, exactly."""
     scenario = chain(rank=2)
     shape, rho = scenario.structure.shape, scenario.law.joint_rho
     x = np.asarray(to_coordinates(start(scenario, "semantic"), rho))
@@ -141,7 +170,9 @@ def test_exchanging_tokens_permutes_coordinates_and_fields():
         order, s, t = list(g.order), np.array(g.student), np.array(g.teacher)
         turned = here.q[order][:, order] * np.outer(s, s)
         np.testing.assert_allclose(there.q, turned, rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(there.theta, here.theta[order][:, order] * np.outer(s, t), rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(
+            there.theta, here.theta[order][:, order] * np.outer(s, t), rtol=1e-10, atol=1e-13
+        )
         np.testing.assert_allclose(there.m, here.m[order] * s, atol=1e-13)
     assert len({g.order for g in symmetries(scenario)}) == 2
 
@@ -174,7 +205,9 @@ def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch, scenari
 
     basis, part, all_basis, whole = compare()
     assert len(part.change) < len(whole.change)
-    np.testing.assert_allclose(basis.T @ part.change, all_basis.T @ whole.change, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        basis.T @ part.change, all_basis.T @ whole.change, rtol=1e-7, atol=1e-9
+    )
     np.testing.assert_allclose(part.observables, whole.observables, rtol=1e-9)
 
 
@@ -185,7 +218,9 @@ def test_what_vanishes_by_symmetry_vanishes_exactly():
     assert (found.overlaps.m == 0).all()
     q = found.joint.overlaps.q[..., 0, 0]
     np.testing.assert_allclose(q, q[::-1, ::-1], rtol=1e-12)
-    np.testing.assert_allclose(q / q[0, 0], exponential_correlation(3, 0.3), rtol=1e-7)  # one kind of direction
+    np.testing.assert_allclose(
+        q / q[0, 0], exponential_correlation(3, 0.3), rtol=1e-7
+    )  # one kind of direction
     assert invariant_basis(symmetries(chain()), chain().structure.shape).shape[1] == 24
 
 
@@ -199,7 +234,11 @@ def test_slopes_of_the_averages_are_their_differences(scenario):
     x = x + 0.1 * rng.normal(size=x.shape)
     known = evaluator(x, evaluator.search(x)).minima
     assert known.several > 0.01  # so that rivals take part
-    block, minima, directions = evaluator.ensemble.blocks[0], known.blocks[0], rng.normal(size=(3, len(x)))
+    block, minima, directions = (
+        evaluator.ensemble.blocks[0],
+        known.blocks[0],
+        rng.normal(size=(3, len(x))),
+    )
     run = compiled_evaluate(scenario.structure)
     evaluated = lambda at: run(evaluator.values, at, directions, block, minima, 10 * known.blur)
     slopes, step = np.asarray(evaluated(x).slopes), 1e-6
@@ -220,7 +259,11 @@ def test_random_scales_agree_with_an_independent_computation(scaled):
     """Values of a prototype of its own: s² = 1 ∓ 0.6, reached minima; value and error."""
     known = {
         "semantic": {"q": (0.1079, 0.0002), "theta": (0.1497, 0.0002)},
-        "positional": {"q": (0.0746, 0.0006), "m": (0.2254, 0.0023), "train_loss": (0.00444, 0.00002)},
+        "positional": {
+            "q": (0.0746, 0.0006),
+            "m": (0.2254, 0.0023),
+            "train_loss": (0.00444, 0.00002),
+        },
     }
     for branch, numbers in known.items():
         found = solve(scaled, branch, rule=Sobol(2**15), rtol=None, minimum="reached")
@@ -240,9 +283,14 @@ def test_tensor_rules_take_every_combination_of_scales(scaled):
     from dotphase import GaussHermite
 
     wide = scaled.vary(alpha=4.0, ridge=0.1)
-    exact, random = (solve(wide, "semantic", rule=rule, rtol=None) for rule in (GaussHermite(10), Sobol(2**14)))
+    exact, random = (
+        solve(wide, "semantic", rule=rule, rtol=None) for rule in (GaussHermite(10), Sobol(2**14))
+    )
     assert exact.ok
-    assert abs(exact.train_loss.value - random.train_loss.value) < 4 * random.train_loss.error + exact.train_loss.error
+    assert (
+        abs(exact.train_loss.value - random.train_loss.value)
+        < 4 * random.train_loss.error + exact.train_loss.error
+    )
 
 
 def test_a_joint_solution_is_kept_shown_and_a_start(tmp_path):
@@ -259,7 +307,9 @@ def test_a_joint_solution_is_kept_shown_and_a_start(tmp_path):
     for begin in (found, found.state, found.overlaps):
         again = solve(scenario, begin, rule=RULE, rtol=None)
         assert again.test_error.value == pytest.approx(found.test_error.value, rel=1e-6)
-    plain = solve(paper(2.0, 0.3), found, rule=RULE, rtol=None)  # and of the scenario without correlation
+    plain = solve(
+        paper(2.0, 0.3), found, rule=RULE, rtol=None
+    )  # and of the scenario without correlation
     assert plain.ok
     assert plain.joint is None
     back = solve(scenario, plain, rule=RULE, rtol=None)
@@ -275,7 +325,9 @@ def test_stability_and_sensitivities_of_a_joint_scaled_solution():
     assert found.stability.branch == "stable"
     assert 0 < found.stability.replicon.value < 1
     slope = sensitivities(found, ["sample_ratio"], RULE)["sample_ratio"].test_error
-    up, down = (solve(found.scenario.vary(alpha=alpha), found, rule=RULE, rtol=None) for alpha in (2.1, 1.9))
+    up, down = (
+        solve(found.scenario.vary(alpha=alpha), found, rule=RULE, rtol=None) for alpha in (2.1, 1.9)
+    )
     difference = (up.test_error.value - down.test_error.value) / 0.2
     error = float(RULE.error(up.deviations.test_error - down.deviations.test_error)) / 0.2
     assert abs(slope.value - difference) < 4 * np.hypot(error, slope.error) + 0.02 * abs(difference)
@@ -284,7 +336,11 @@ def test_stability_and_sensitivities_of_a_joint_scaled_solution():
 def test_rooms_without_equations_for_it_say_so(scaled):
     joint = paper(2.0, 0.3).vary(tokens=correlated(2, 0.5, 0.3))
     for scenario, name in ((scaled, "random scales"), (joint, "correlated tokens")):
-        for refuse in (lambda s: bayes(s), lambda s: one_step(s, "positional"), lambda s: one_pass(s)):
+        for refuse in (
+            lambda s: bayes(s),
+            lambda s: one_step(s, "positional"),
+            lambda s: one_pass(s),
+        ):
             with pytest.raises(ValueError, match=f"no equations for {name}"):
                 refuse(scenario)
 

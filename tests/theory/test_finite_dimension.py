@@ -21,11 +21,13 @@ def test_training_follows_the_theory_at_its_own_d_and_not_that_at_infinity():
 def test_a_constant_student_has_it_in_closed_form():
     """S = M whatever the fields: the loss is that at infinity, and ½ Tr[M p pᵀ Mᵀ]/d."""
     M, d = np.array([[0.7, 0.3], [0.4, 0.6]]), 50
-    task = SAME_SIDE.vary(student=dp.constant_attention(M), ridge=0.1)
+    task = SAME_SIDE.vary(student=dp.attentions.constant(M), ridge=0.1)
     limit, here = (dp.solve(task, "uninformed", d=at) for at in (None, d))
     p = np.array([[1.0, 0.5]])
     expected = 0.5 * ((M @ p.T) ** 2).sum() / d
-    assert here.train_loss.value - limit.train_loss.value == pytest.approx(task.sample_ratio * expected, rel=1e-9)
+    assert here.train_loss.value - limit.train_loss.value == pytest.approx(
+        task.sample_ratio * expected, rel=1e-9
+    )
     assert here.test_error.value - limit.test_error.value == pytest.approx(expected, rel=1e-9)
 
 
@@ -37,8 +39,13 @@ def test_it_vanishes_as_the_dimension_grows():
 def test_derivatives_know_of_it():
     """dε_t/dα, from the averages' own slopes, is that by differences."""
     rule, step = dp.Sobol(2**13), 1e-3
-    up, down = (dp.solve(SAME_SIDE.vary(alpha=2.0 + s), "semantic", rule=rule, rtol=None, d=100) for s in (step, -step))
-    here = dp.sensitivities(dp.solve(SAME_SIDE, "semantic", rule=rule, rtol=None, d=100), ["sample_ratio"], rule)
+    up, down = (
+        dp.solve(SAME_SIDE.vary(alpha=2.0 + s), "semantic", rule=rule, rtol=None, d=100)
+        for s in (step, -step)
+    )
+    here = dp.sensitivities(
+        dp.solve(SAME_SIDE, "semantic", rule=rule, rtol=None, d=100), ["sample_ratio"], rule
+    )
     slope = (up.train_loss.value - down.train_loss.value) / (2 * step)
     assert here["sample_ratio"].train_loss.value == pytest.approx(slope, rel=1e-3)
 

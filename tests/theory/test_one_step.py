@@ -1,18 +1,12 @@
-"""One step of breaking: its free energy is stationary, its complexity is the derivative, and it reduces to no step."""
+"""One step of breaking: its free energy is stationary, its complexity is the derivative, and it
+reduces to no step."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-
-import dotphase
-from dotphase.gaussian import Sobol
-from dotphase.overlaps import Moments, coordinate_layout
-from dotphase.precision import in_double
-from dotphase.scenario.law import Law
-from dotphase.theory import one_step as module
-from dotphase.theory.cluster_map import clusters_at, state_of
-from dotphase.theory.clusters import (
+from dotphase.theory.stability.stability.cluster_map import clusters_at, state_of
+from dotphase.theory.stability.stability.clusters import (
     Averages,
     Clusters,
     compiled_conjugates,
@@ -22,21 +16,35 @@ from dotphase.theory.clusters import (
     overlaps_from,
     positive,
 )
-from dotphase.theory.one_step import one_step, one_step_scan
+from dotphase.theory.stability.stability.one_step import one_step, one_step_scan
+
+import dotphase
+from dotphase.numerics.precision import in_double
+from dotphase.numerics.rules import Sobol
+from dotphase.overlaps.overlaps import Moments, coordinate_layout
+from dotphase.scenario.distribution import Law
+from dotphase.theory.stability.stability import one_step as module
 
 Y = 400.0
 OPTIONS = {"rule": Sobol(2**12), "inner": 16}
 
 
-# ------------------------------------------------------------------------- the input half-step, any L and ranks
+# ------------------------------------------------------------- the input half-step, any L and ranks
 
 
 def random_case(seed: int = 0, length: int = 3, r_s: int = 2, r_t: int = 1, count: int = 4):
-    """A law of several kinds of direction, conjugates of the right symmetry, and overlaps V of no meaning."""
+    """A law of several kinds of direction, conjugates of the right symmetry, and overlaps V of no
+    meaning."""
     rng = np.random.default_rng(seed)
     joint = rng.normal(size=(count, length + r_t, length + r_t))
-    law = Law(np.full(count, 1 / count), rng.uniform(0.2, 1.0, (count, length)), joint @ np.swapaxes(joint, 1, 2))
-    square = lambda scale: scale * (lambda a: a @ np.swapaxes(a, 1, 2))(rng.normal(size=(length, r_s, r_s)))
+    law = Law(
+        np.full(count, 1 / count),
+        rng.uniform(0.2, 1.0, (count, length)),
+        joint @ np.swapaxes(joint, 1, 2),
+    )
+    square = lambda scale: (
+        scale * (lambda a: a @ np.swapaxes(a, 1, 2))(rng.normal(size=(length, r_s, r_s)))
+    )
     hats = Clusters(
         square(0.1),
         square(0.02),
@@ -64,10 +72,16 @@ def test_f_is_stationary_in_the_conjugates(part, y):
     rng = np.random.default_rng(1)
     move = rng.normal(size=getattr(hats, part).shape)
     move = move + np.swapaxes(move, 1, 2) if part in ("q_0", "spread", "V") else move
-    f = lambda step: f_of(law, hats._replace(**{part: getattr(hats, part) + step * move}), overlaps, y)
+    f = lambda step: f_of(
+        law, hats._replace(**{part: getattr(hats, part) + step * move}), overlaps, y
+    )
     assert f(1e-4) - f(-1e-4) == pytest.approx(0, abs=1e-9)
-    wrong = overlaps._replace(**{p: 1.05 * getattr(overlaps, p) for p in ("q_0", "V", "m", "theta")})
-    off = lambda step: f_of(law, hats._replace(**{part: getattr(hats, part) + step * move}), wrong, y)
+    wrong = overlaps._replace(
+        **{p: 1.05 * getattr(overlaps, p) for p in ("q_0", "V", "m", "theta")}
+    )
+    off = lambda step: f_of(
+        law, hats._replace(**{part: getattr(hats, part) + step * move}), wrong, y
+    )
     assert abs(off(1e-4) - off(-1e-4)) > 1e-7 or (part == "q_0" and y == 0)
 
 
@@ -89,15 +103,19 @@ def test_the_complexity_is_the_explicit_derivative():
 def test_f_at_small_y_is_f_at_zero():
     law, hats = random_case(3)
     overlaps = overlaps_from(kinds(law, RIDGE, 0.0, hats))
-    assert f_of(law, hats, overlaps, 1e-6) == pytest.approx(f_of(law, hats, overlaps, 0.0), rel=1e-5)
+    assert f_of(law, hats, overlaps, 1e-6) == pytest.approx(
+        f_of(law, hats, overlaps, 0.0), rel=1e-5
+    )
 
 
-# ------------------------------------------------------------------------------------------------ solutions
+# ---------------------------------------------------------------------------------------- solutions
 
 
 @pytest.fixture(scope="module")
 def symmetric():
-    return dotphase.solve(dotphase.paper(alpha=1.0, omega=0.3), "semantic", rule=Sobol(2**14), rtol=None)
+    return dotphase.solve(
+        dotphase.paper(alpha=1.0, omega=0.3), "semantic", rule=Sobol(2**14), rtol=None
+    )
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +126,12 @@ def scan(symmetric):
 def test_at_small_y_the_symmetric_numbers_come_back(symmetric, scan):
     at = scan.points[0]
     assert at.outcome == "converged"
-    here, errors, there, others = at.overlaps, at.overlap_errors, symmetric.overlaps, symmetric.overlap_errors
+    here, errors, there, others = (
+        at.overlaps,
+        at.overlap_errors,
+        symmetric.overlaps,
+        symmetric.overlap_errors,
+    )
     for name, part in (("q", here.q_1), ("V", here.V), ("m", here.m), ("theta", here.theta)):
         error = getattr(errors, "q_0" if name == "q" else name)
         known = np.hypot(error, getattr(others, name)) + 1e-12
@@ -124,12 +147,15 @@ def test_the_complexity_is_the_difference_of_solved_f(scan):
     quotient = at.y**2 * (high.free_energy.value - low.free_energy.value) / (high.y - low.y)
     error = at.y**2 * OPTIONS["rule"].error(high.deviations - low.deviations) / (high.y - low.y)
     assert abs(at.complexity.value - quotient) < 3 * np.hypot(error, at.complexity.error)
-    assert at.energy.value == pytest.approx(at.free_energy.value + at.complexity.value / at.y, rel=1e-9)
+    assert at.energy.value == pytest.approx(
+        at.free_energy.value + at.complexity.value / at.y, rel=1e-9
+    )
 
 
 def test_the_bound_is_the_largest_f(scan):
     assert all(
-        0 < rise.error < point.free_energy.error for rise, point in zip(scan.rises[1:], scan.points[1:], strict=True)
+        0 < rise.error < point.free_energy.error
+        for rise, point in zip(scan.rises[1:], scan.points[1:], strict=True)
     )
     assert scan.bound.value == max(point.free_energy.value for point in scan.points)
     assert scan.ground is not None or "Σ does not change sign" in scan.reason
@@ -162,16 +188,20 @@ def hats_at(walk, place):
 
 
 def test_f_is_stationary_in_every_overlap(walk):
-    """Along every invariant coordinate, conjugates held, in units of what the replicates say; with wrong conjugates it
-    is not."""
+    """Along every invariant coordinate, conjugates held, in units of what the replicates say; with
+    wrong conjugates it is not."""
     begun, place = walk
     hats, rule, step = hats_at(begun, place), begun.map.rule, 0.02
 
     def slopes(**wrong):
-        conjugates = hats._replace(**{name: factor * getattr(hats, name) for name, factor in wrong.items()})
+        conjugates = hats._replace(
+            **{name: factor * getattr(hats, name) for name, factor in wrong.items()}
+        )
         at = lambda state: numbers_at(begun, state, conjugates)[:, 0]
         moves = [step * direction for direction in begun.map.basis]
-        found = np.array([(at(place.state + move) - at(place.state - move)) / (2 * step) for move in moves]).T
+        found = np.array(
+            [(at(place.state + move) - at(place.state - move)) / (2 * step) for move in moves]
+        ).T
         return np.abs(found[0] / rule.error(found[1:] - found[0])).max()
 
     right, *wrong = slopes(), slopes(V=2.0), slopes(q_0=1.2), slopes(theta=1.2)
@@ -180,7 +210,8 @@ def test_f_is_stationary_in_every_overlap(walk):
 
 @in_double
 def test_V_hat_is_the_mean_slope_of_g(symmetric):
-    """For M = k w²/2, where all averages are known: ⟨g⟩ = −k w_0/(1 + ykΔ), Var g = k²Δ/(1 + ykΔ), and V̂ = αk."""
+    """For M = k w²/2, where all averages are known: ⟨g⟩ = −k w_0/(1 + ykΔ), Var g = k²Δ/(1 + ykΔ),
+    and V̂ = αk."""
     scenario, k, y = symmetric.scenario, 0.3, 7.0
     overlaps = _broken(symmetric)._replace(theta=0 * symmetric.overlaps.theta)
     x = state_of(overlaps, scenario)[: coordinate_layout(scenario.structure.shape).size]
@@ -194,7 +225,10 @@ def test_V_hat_is_the_mean_slope_of_g(symmetric):
         np.zeros(()),
         np.zeros(()),
     )
-    rows = [np.asarray(Moments(gg, *rest).flat()) for gg in (between + k**2 * overlaps.spread / softened, between)]
+    rows = [
+        np.asarray(Moments(gg, *rest).flat())
+        for gg in (between + k**2 * overlaps.spread / softened, between)
+    ]
     hats = compiled_conjugates(scenario.structure)(scenario.values, x, y, Averages(*rows))
     np.testing.assert_allclose(hats.V, scenario.sample_ratio * k, rtol=1e-12)
     without = compiled_conjugates(scenario.structure)(scenario.values, x, 0.0, Averages(*rows))
@@ -210,14 +244,18 @@ def test_complexity_at_fixed_overlaps_is_the_partial_derivative(walk):
 
 
 def test_without_jumps_there_is_no_spread():
-    at = one_step(dotphase.paper(alpha=2.0, omega=0.3), "semantic", 300.0, rule=Sobol(2**11), inner=16)
+    at = one_step(
+        dotphase.paper(alpha=2.0, omega=0.3), "semantic", 300.0, rule=Sobol(2**11), inner=16
+    )
     assert at.outcome == "converged"
     assert at.ratio.value == 0
     assert abs(at.complexity.value) < 1e-6 * 300 * at.free_energy.value
 
 
 def test_states_and_overlaps_go_both_ways(symmetric):
-    overlaps = in_double(clusters_at)(in_double(state_of)(_broken(symmetric), symmetric.scenario), symmetric.scenario)
+    overlaps = in_double(clusters_at)(
+        in_double(state_of)(_broken(symmetric), symmetric.scenario), symmetric.scenario
+    )
     for here, there in zip(overlaps, _broken(symmetric), strict=True):
         np.testing.assert_allclose(here, there, rtol=1e-4, atol=1e-12)
 

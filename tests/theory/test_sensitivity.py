@@ -1,12 +1,18 @@
-"""Derivatives through the fixed point against differences of solved fixed points, on the same nodes."""
+"""Derivatives through the fixed point against differences of solved fixed points, on the same
+nodes."""
 
 import numpy as np
 import pytest
+from dotphase.theory.branches.continuation.sensitivity import (
+    PARAMETERS,
+    derivative,
+    optimal_ridge,
+    sensitivities,
+)
+from dotphase.theory.stability.stability.linearised import linearise
 
 import dotphase
-from dotphase.gaussian import Sobol
-from dotphase.theory.linearised import linearise
-from dotphase.theory.sensitivity import PARAMETERS, derivative, optimal_ridge, sensitivities
+from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**12)
 
@@ -22,7 +28,10 @@ def test_derivatives_are_those_of_solved_fixed_points(semantic, parameter):
     task, p = semantic.scenario, semantic.scenario.value_of(parameter)
 
     def difference(h: float) -> np.ndarray:
-        sides = [dotphase.solve(task.vary(**{parameter: p + s}), semantic, rule=RULE, rtol=None) for s in (h, -h)]
+        sides = [
+            dotphase.solve(task.vary(**{parameter: p + s}), semantic, rule=RULE, rtol=None)
+            for s in (h, -h)
+        ]
         values = [np.array([float(s.test_error.value), float(s.train_loss.value)]) for s in sides]
         return (values[0] - values[1]) / (2 * h)
 
@@ -34,7 +43,9 @@ def test_derivatives_are_those_of_solved_fixed_points(semantic, parameter):
 
 def test_sensitivities_have_errors_and_signs(semantic):
     found = sensitivities(semantic, ["alpha", "lambda"], rule=RULE)
-    assert found["alpha"].test_error.value < -3 * found["alpha"].test_error.error  # more data, less error
+    assert (
+        found["alpha"].test_error.value < -3 * found["alpha"].test_error.error
+    )  # more data, less error
     assert found["alpha"].train_loss.value > 3 * found["alpha"].train_loss.error
     assert found["lambda"].train_loss.value > 3 * found["lambda"].train_loss.error
 
@@ -49,7 +60,9 @@ def test_training_loss_grows_with_the_ridge_by_half_the_weights(semantic):
 
 
 def test_at_the_end_of_the_range_there_is_no_central_derivative():
-    at = linearise(dotphase.solve(dotphase.paper(alpha=2.0, omega=0.0), "semantic", rule=RULE, rtol=None), RULE)
+    at = linearise(
+        dotphase.solve(dotphase.paper(alpha=2.0, omega=0.0), "semantic", rule=RULE, rtol=None), RULE
+    )
     with pytest.raises(ValueError, match="one-sided"):
         derivative(at, "mixing")
 
@@ -59,7 +72,10 @@ def test_optimal_ridge_is_the_minimum_of_a_scan():
     found = optimal_ridge(task, "positional", rule=RULE)
     assert found.outcome == "interior"
     scan = np.geomspace(0.5, 2.0, 9) * found.ridge.value
-    errors = [dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None).test_error for r in scan]
+    errors = [
+        dotphase.solve(task.vary(ridge=r), "positional", rule=RULE, rtol=None).test_error
+        for r in scan
+    ]
     parabola = np.polyfit(np.log(scan), [float(e.value) for e in errors], 3)
     turning = np.roots(np.polyder(parabola))
     turning = turning[np.polyval(np.polyder(parabola, 2), turning) > 0].real

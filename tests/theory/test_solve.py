@@ -1,19 +1,29 @@
-"""The solver on the paper's task: right, exact where symmetry says so, honest about its errors and failures."""
+"""The solver on the paper's task: right, exact where symmetry says so, honest about its errors and
+failures."""
 
 import numpy as np
 import pytest
+from dotphase.theory.state_evolution.half_steps.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps.half_steps import (
+    compiled_evaluate,
+    compiled_input,
+    compiled_lowest,
+)
 
-from dotphase.estimate import Estimate
-from dotphase.gaussian import Sobol
-from dotphase.overlaps import to_coordinates
+from dotphase import attentions
+from dotphase.numerics.precision import in_double
+from dotphase.numerics.rules import Sobol
+from dotphase.overlaps.coordinates import to_coordinates
+from dotphase.overlaps.overlaps import Overlaps
 from dotphase.overlaps.symmetric import stabiliser
-from dotphase.precision import in_double
-from dotphase.scenario import Positions, Scenario, Tokens, mixture, paper, softmax_attention
-from dotphase.scenario.symmetry import symmetries
-from dotphase.theory import Overlaps, SolveError, solve, solve_many
-from dotphase.theory.evaluator import evaluator_of
-from dotphase.theory.starts import start
-from dotphase.theory.state_evolution import compiled_evaluate, compiled_input, compiled_lowest
+from dotphase.results.estimate import Estimate
+from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens
+from dotphase.theory.solver.solution import SolveError
+from dotphase.theory.solver.solve import solve, solve_many
+from dotphase.theory.solver.starts import start
 
 # Computed independently with 2^15 symmetrised points, to the digits shown: ε_g and ε_t at ω = 0.3.
 INDEPENDENT = {
@@ -30,14 +40,18 @@ def test_the_four_fixed_points_agree_with_an_independent_computation(branch, alp
     assert found.ok
     assert found.mechanism == branch
     assert found.residual < 1e-8
-    for estimate, reference in zip((found.test_error, found.train_loss), INDEPENDENT[branch, alpha], strict=True):
+    for estimate, reference in zip(
+        (found.test_error, found.train_loss), INDEPENDENT[branch, alpha], strict=True
+    ):
         assert estimate.value == pytest.approx(reference, rel=5e-3)
         assert 0 < estimate.error < 5e-3 * reference
 
 
 @pytest.mark.parametrize("branch", ["semantic", "positional"])
 def test_error_bars_match_the_scatter_over_independent_scrambles(branch):
-    found = solve_many([paper(1.5, 0.3)] * 20, branch, rtol=None, rules=[Sobol(2**15, seed=s) for s in range(20)])
+    found = solve_many(
+        [paper(1.5, 0.3)] * 20, branch, rtol=None, rules=[Sobol(2**15, seed=s) for s in range(20)]
+    )
     assert all(solution.ok for solution in found)
     of = {
         "test_error": lambda s: s.test_error,
@@ -48,7 +62,8 @@ def test_error_bars_match_the_scatter_over_independent_scrambles(branch):
     for name, pick in of.items():
         estimates = [pick(solution) for solution in found]
         values, errors = np.array(estimates), np.array([estimate.error for estimate in estimates])
-        # Eight replicates know their scatter badly, and their errors make up for it: by √(7/5) in the root mean square.
+        # Eight replicates know their scatter badly, and their errors make up for it: by √(7/5) in
+        # the root mean square.
         scatter, reported = values.std(ddof=1), np.sqrt((errors**2).mean() / (7 / 5))
         assert 1 / 1.5 < reported / scatter < 1.5, name
 
@@ -66,7 +81,8 @@ def test_what_vanishes_by_symmetry_vanishes_exactly():
 
 @pytest.mark.parametrize("branch", ["semantic", "positional"])
 def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch):
-    """One node per coset, averaged over the stabiliser, is the map on all nodes: in all coordinates and observables."""
+    """One node per coset, averaged over the stabiliser, is the map on all nodes: in all coordinates
+    and observables."""
     scenario = paper(1.5, 0.3)
     group = symmetries(scenario)
     overlaps = start(scenario, branch)
@@ -77,12 +93,19 @@ def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch):
         part = evaluator_of(scenario, Sobol(2**13), group, stabiliser(group, overlaps))
         whole = evaluator_of(scenario, Sobol(2**13), group, group[:1])
         minima, all_minima = part.search(x), whole.search(x)
-        return part.basis, part(x, minima), whole.basis, whole(x, all_minima._replace(blur=minima.blur))
+        return (
+            part.basis,
+            part(x, minima),
+            whole.basis,
+            whole(x, all_minima._replace(blur=minima.blur)),
+        )
 
     basis, part, all_basis, whole = compare()
     assert len(part.change) == 3
     assert len(whole.change) == 8
-    np.testing.assert_allclose(basis.T @ part.change, all_basis.T @ whole.change, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        basis.T @ part.change, all_basis.T @ whole.change, rtol=1e-8, atol=1e-9
+    )
     np.testing.assert_allclose(part.observables, whole.observables, rtol=1e-9)
 
 
@@ -94,12 +117,16 @@ def test_a_batch_is_what_single_solves_are_and_compiles_once():
     for one, other in zip(together, alone, strict=True):
         assert one.to_dict() | {"seconds": 0} == other.to_dict() | {"seconds": 0}
     before = [kernel._cache_size() for kernel in _kernels(structure)]
-    solve_many([paper(1.2 + 0.1 * k, 0.2, sigma=0.45, ridge=0.02) for k in range(4)], "positional", rtol=None)
+    solve_many(
+        [paper(1.2 + 0.1 * k, 0.2, sigma=0.45, ridge=0.02) for k in range(4)],
+        "positional",
+        rtol=None,
+    )
     assert [kernel._cache_size() for kernel in _kernels(structure)] == before
 
 
 def _kernels(structure):
-    from dotphase.theory.evaluator import RIVALS
+    from dotphase.theory.state_evolution.half_steps.evaluator import RIVALS
 
     return (
         compiled_lowest(structure, RIVALS),
@@ -135,16 +162,21 @@ def test_where_the_ridge_makes_all_weights_vanish_it_says_so(branch):
     assert "q → 0: all weights vanish" in found.reason
     assert found.mechanism == "uninformed"
     assert np.abs(found.overlaps.q).max() < 1e-12
-    assert found.train_loss.value == pytest.approx(found.test_error.value, rel=1e-6)  # α L ε_g / 2 without weights
+    assert found.train_loss.value == pytest.approx(
+        found.test_error.value, rel=1e-6
+    )  # α L ε_g / 2 without weights
     assert found.stability.branch == "stable"
 
 
 @pytest.mark.slow
 def test_a_rank_two_student_that_loses_its_positions_is_collapsed():
-    """Three tokens with three spectra: there is no positional branch, and jumps of few nodes keep m from dying out."""
+    """Three tokens with three spectra: there is no positional branch, and jumps of few nodes keep m
+    from dying out."""
     scenario = Scenario(
-        teacher=mixture(np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]), 0.3),
-        student=softmax_attention(2),
+        teacher=attentions.mixture(
+            np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]), 0.3
+        ),
+        student=attentions.softmax(2),
         tokens=Tokens([[0.25, 0.4, 0.3], [0.5, 0.2, 0.6]], [0.7, 0.3]),
         positions=Positions([[1.0, -0.5, 0.3], [-0.4, 1.2, 0.6]]),
         sample_ratio=2.0,
@@ -154,15 +186,20 @@ def test_a_rank_two_student_that_loses_its_positions_is_collapsed():
         found = solve(scenario.vary(ridge=ridge), "positional", rtol=None)
         uninformed = solve(scenario.vary(ridge=ridge), "uninformed", rtol=None)
         assert found.outcome == "collapsed", found
-        assert abs(found.train_loss.value - uninformed.train_loss.value) < uninformed.train_loss.error
+        assert (
+            abs(found.train_loss.value - uninformed.train_loss.value) < uninformed.train_loss.error
+        )
 
 
 def test_rounding_leaves_a_residual_but_an_answer():
-    """At α = 10¹² F is known to few digits; the minimum is that of the population loss, as at α = 10⁶."""
+    """At α = 10¹² F is known to few digits; the minimum is that of the population loss, as at α =
+    10⁶."""
     found, limit = (solve(paper(alpha, 0.3), "semantic", rtol=0.1) for alpha in (1e12, 1e6))
     assert (found.outcome, limit.outcome) == ("imprecise", "converged")
     assert "is left" in found.reason
-    assert found.test_error.value == pytest.approx(limit.test_error.value, abs=0.1 * limit.test_error.error)
+    assert found.test_error.value == pytest.approx(
+        limit.test_error.value, abs=0.1 * limit.test_error.error
+    )
 
 
 def test_an_unfinished_iteration_is_no_answer():
@@ -189,9 +226,14 @@ def test_a_solution_is_a_start_and_overlaps_are_too():
         ("random", 'random weights are called "uninformed" in the theory'),
         (np.ones((40, 1)), "got weights; `dotphase.train` starts from weights"),
         (None, "got NoneType"),
-        (Overlaps(np.eye(2), np.eye(2), np.zeros(2), np.zeros(2)), r"start.q: expected shape \(2, 1, 1\)"),
         (
-            Overlaps(np.full((2, 1, 1), 0.01), np.ones((2, 1, 1)), np.zeros((2, 1)), np.ones((2, 1, 1))),
+            Overlaps(np.eye(2), np.eye(2), np.zeros(2), np.zeros(2)),
+            r"start.q: expected shape \(2, 1, 1\)",
+        ),
+        (
+            Overlaps(
+                np.full((2, 1, 1), 0.01), np.ones((2, 1, 1)), np.zeros((2, 1)), np.ones((2, 1, 1))
+            ),
             "no weights have such overlaps",
         ),
     ],

@@ -2,17 +2,23 @@
 
 import numpy as np
 import pytest
+from dotphase.theory.stability.stability.breaking import Breaking
+from dotphase.theory.stability.stability.linearised import linearise
+from dotphase.theory.stability.stability.spectra import spectra
+from dotphase.theory.stability.stability.stability import (
+    Eigenvalue,
+    Stability,
+    named_eigenvalues,
+    replicon,
+    stability,
+)
+from dotphase.theory.state_evolution.half_steps.half_steps import fields
 
 import dotphase
-from dotphase.gaussian import Sobol
 from dotphase.inner.loss import loss_derivatives
-from dotphase.precision import in_double
-from dotphase.theory.breaking import Breaking
-from dotphase.theory.gauge import tangents
-from dotphase.theory.linearised import linearise
-from dotphase.theory.spectra import spectra
-from dotphase.theory.stability import Eigenvalue, Stability, named_eigenvalues, replicon, stability
-from dotphase.theory.state_evolution import fields
+from dotphase.numerics.precision import in_double
+from dotphase.numerics.rules import Sobol
+from dotphase.overlaps.gauge import tangents
 
 RULE = Sobol(2**13)
 
@@ -24,12 +30,15 @@ def positional():
 
 @in_double
 def replicon_by_definition(at) -> float:
-    """Rank one, equal tokens: Δ_1 = Δ_2 by symmetry, and the map multiplies it by α γ² R² E[Σ_kl J_kl²]."""
+    """Rank one, equal tokens: Δ_1 = Δ_2 by symmetry, and the map multiplies it by α γ² R² E[Σ_kl
+    J_kl²]."""
     scenario, evaluator = at.solution.scenario, at.evaluator
     gamma, total = scenario.law.mean_gamma[0], 0.0
     for block, (z, _) in zip(evaluator.ensemble.blocks, at.point.minima.blocks, strict=True):
         f, _, problem = fields(evaluator.structure, evaluator.values, at.point.x, block)
-        _, _, H = loss_derivatives(evaluator.structure.student, problem, np.asarray(z)[..., : block.xi.shape[-1]])
+        _, _, H = loss_derivatives(
+            evaluator.structure.student, problem, np.asarray(z)[..., : block.xi.shape[-1]]
+        )
         V = np.diag(1 / np.asarray(f.precision)[:, 0, 0])
         weights = (evaluator.rule.pool[:, None] * block.weights).ravel()
         for node, weight in enumerate(weights):
@@ -49,8 +58,9 @@ def test_replicon_is_its_definition(positional):
 
 
 def test_replicon_error_covers_the_scatter_over_scrambles():
-    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two. E[J⁴] is not finite,
-    so one error among them may be far too large: the median is what is compared."""
+    """Eight more node sets: their scatter is what the quoted errors say, within a factor of two.
+    E[J⁴] is not finite, so one error among them may be far too large: the median is what is
+    compared."""
     task, found = dotphase.paper(alpha=2.0, omega=0.3), []
     start = "semantic"
     for seed in range(8):
@@ -69,17 +79,21 @@ def test_symmetries_do_not_change_the_replicon(positional):
 
 
 def test_all_directions_on_a_fundamental_domain_are_those_of_the_whole_orbit(positional):
-    """The Jacobian in every direction, from one node per coset and group averages, against all nodes."""
+    """The Jacobian in every direction, from one node per coset and group averages, against all
+    nodes."""
     reduced = linearise(positional, RULE)
     full = linearise(positional, RULE, every_direction=True)
     whole = full.evaluator.basis.T @ (full.point.slope + np.eye(8)) @ full.evaluator.basis
     assert full.point.minima.blur == pytest.approx(reduced.point.minima.blur, rel=1e-9)
     np.testing.assert_allclose(spectra(reduced).jacobian, whole, atol=1e-3 * np.abs(whole).max())
-    assert np.abs(whole[-2:, -2:]).max() > 0.1  # along θ, which the branch's own coordinates do not have
+    assert (
+        np.abs(whole[-2:, -2:]).max() > 0.1
+    )  # along θ, which the branch's own coordinates do not have
 
 
 def test_a_small_theta_grows_by_the_eigenvalue(positional):
-    """Iterate the map once from the positional point with a little θ: it is multiplied by the eigenvalue."""
+    """Iterate the map once from the positional point with a little θ: it is multiplied by the
+    eigenvalue."""
     value = positional.stability.leading["theta"].value
     at = linearise(positional, RULE, every_direction=True)
     nudge = np.zeros_like(at.point.x)
@@ -90,10 +104,13 @@ def test_a_small_theta_grows_by_the_eigenvalue(positional):
     assert abs(value.imag) < 1e-9
 
 
-@pytest.mark.parametrize(("branch", "part"), [("semantic", "m"), ("semantic", "theta"), ("positional", "m")])
+@pytest.mark.parametrize(
+    ("branch", "part"), [("semantic", "m"), ("semantic", "theta"), ("positional", "m")]
+)
 def test_errors_of_eigenvalues_are_the_scatter_over_scrambles(branch, part):
-    """Twelve independent node sets: the quoted errors are their scatter, within what twelve can tell. As for the
-    replicon, the median is compared: near a jump a replicate's Jacobian is far off now and then."""
+    """Twelve independent node sets: the quoted errors are their scatter, within what twelve can
+    tell. As for the replicon, the median is compared: near a jump a replicate's Jacobian is far off
+    now and then."""
     task, found, start = dotphase.paper(alpha=1.5, omega=0.3), [], branch
     for seed in range(12):
         start = dotphase.solve(task, start, rule=Sobol(2**13, seed=seed), rtol=None)
@@ -113,7 +130,15 @@ def test_uninformed_point_is_unstable_to_both_mechanisms():
     assert at.branch == "unstable along m, θ"
     assert at.verdict == f"unstable along m, θ; {at.symmetry}"
     assert f"{at.verdict}; replicon" in str(at)
-    named = {"verdict", "branch", "replica_symmetry", "replicon", "several_minima", "eigenvalues", "leading"}
+    named = {
+        "verdict",
+        "branch",
+        "replica_symmetry",
+        "replicon",
+        "several_minima",
+        "eigenvalues",
+        "leading",
+    }
     assert set(at.to_dict()) == named
 
 
@@ -128,7 +153,9 @@ def test_the_verdict_wants_two_errors():
 
     def judged(growth: float, error: float, radius: float = 0.5) -> str:
         named = {"theta": Eigenvalue(complex(growth), error, np.zeros(8))}
-        at = Stability(named, named, Breaking(dotphase.Estimate(radius, 0.1), 0.0, none, None, none))
+        at = Stability(
+            named, named, Breaking(dotphase.Estimate(radius, 0.1), 0.0, none, None, none)
+        )
         assert at.verdict == f"{at.branch}; {at.symmetry}"
         return at.symmetry if radius > 1 else at.branch
 
@@ -142,12 +169,15 @@ def test_the_verdict_wants_two_errors():
 
 @pytest.mark.slow
 def test_the_gauge_is_no_instability():
-    """Rank two: turning the student's columns changes nothing, an eigenvalue of one that is not a direction."""
+    """Rank two: turning the student's columns changes nothing, an eigenvalue of one that is not a
+    direction."""
     task = dotphase.paper(alpha=2.0, omega=0.3, student_rank=2)
     at = linearise(dotphase.solve(task, "semantic", rule=RULE, rtol=None))
     around = spectra(at)
     found = [e.value for group in named_eigenvalues(at, around).values() for e in group]
-    (turn,) = in_double(tangents)(at.point.x, at.evaluator.rho, at.evaluator.turns, np.eye(len(at.point.x)))
+    (turn,) = in_double(tangents)(
+        at.point.x, at.evaluator.rho, at.evaluator.turns, np.eye(len(at.point.x))
+    )
     assert np.abs(around.jacobian @ turn).max() < 1e-12
     assert np.abs(turn @ around.jacobian).max() < 1e-12
     assert len(found) <= len(around.jacobian) - 1

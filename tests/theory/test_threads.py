@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from dotphase import threads
-from dotphase.threads import at_once, in_parallel, one_of_many
+from dotphase.numerics import threads
+from dotphase.numerics.threads import at_once, in_parallel, one_of_many
 
 
 @pytest.fixture(autouse=True)
@@ -43,5 +43,7 @@ def test_short_jobs_share_the_calling_thread_and_another():
 
 def test_a_thread_that_is_one_of_many_starts_no_others():
     assert len(set(one_of_many(lambda: at_once(_who, range(4)))())) == 1
-    assert all(len(set(found)) == 1 for found in in_parallel(lambda _: at_once(_who, range(4)), range(2)))
+    assert all(
+        len(set(found)) == 1 for found in in_parallel(lambda _: at_once(_who, range(4)), range(2))
+    )
     assert len(set(at_once(_who, range(4)))) == 2

@@ -2,12 +2,17 @@
 
 import numpy as np
 import pytest
+from dotphase.theory.branches.continuation.continuation import follow
+from dotphase.theory.branches.continuation.roots import Absent, Difference, coarse_root, scan_points
+from dotphase.theory.branches.continuation.transitions import (
+    critical,
+    critical_line,
+    phase,
+    phase_of,
+)
 
 import dotphase
-from dotphase.gaussian import Sobol
-from dotphase.theory.branches import follow
-from dotphase.theory.roots import Absent, Difference, coarse_root, scan_points
-from dotphase.theory.transitions import critical, critical_line, phase, phase_of
+from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**13)
 
@@ -20,15 +25,22 @@ def within(estimate, expected: float, error: float = 0.0) -> bool:
 def test_alpha_c_and_alpha_l_agree_with_independent_nodes():
     """Two independent scrambles of few nodes against a third of many: within three combined errors."""
     task = dotphase.paper(omega=0.3)
-    for kind, between, reference in (("train-loss", (1.1, 1.45), 1.253), ("linear", (1.4, 1.6), 1.492)):
-        found = critical(task, kind, between=between, budget=2**13, rule=Sobol(2**13, seed=5), scan=2)
+    for kind, between, reference in (
+        ("train-loss", (1.1, 1.45), 1.253),
+        ("linear", (1.4, 1.6), 1.492),
+    ):
+        found = critical(
+            task, kind, between=between, budget=2**13, rule=Sobol(2**13, seed=5), scan=2
+        )
         assert found.outcome in ("located", "imprecise")
         assert found.evaluations > 0
         assert within(found.location, reference, 0.004), (kind, found)
 
 
 def test_at_the_transition_the_difference_vanishes():
-    found = critical(dotphase.paper(omega=0.3), "linear", between=(1.4, 1.6), budget=2**13, rule=RULE, scan=2)
+    found = critical(
+        dotphase.paper(omega=0.3), "linear", between=(1.4, 1.6), budget=2**13, rule=RULE, scan=2
+    )
     task = dotphase.paper(alpha=found.location.value, omega=0.3)
     semantic = dotphase.solve(task, "semantic", rule=RULE, rtol=None).test_error
     baseline = dotphase.linear_baseline(task).test_error
@@ -39,8 +51,13 @@ def test_quoted_errors_are_the_scatter_over_scrambles():
     task, found = dotphase.paper(omega=0.3), []
     for seed in range(6):
         rule = Sobol(2**12, seed=seed)
-        found.append(critical(task, "linear", between=(1.3, 1.7), budget=2**12, rule=rule, scan=2).location)
-    scatter, quoted = np.std([f.value for f in found], ddof=1), np.sqrt(np.mean([f.error**2 for f in found]))
+        found.append(
+            critical(task, "linear", between=(1.3, 1.7), budget=2**12, rule=rule, scan=2).location
+        )
+    scatter, quoted = (
+        np.std([f.value for f in found], ddof=1),
+        np.sqrt(np.mean([f.error**2 for f in found])),
+    )
     assert 0.35 < scatter / quoted < 2.5
 
 
@@ -54,20 +71,32 @@ def test_no_transition_is_said_and_why():
 
 def test_along_another_parameter():
     """At α = 1.25 the training losses cross at about ω = 0.3 too: one line, cut the other way."""
-    found = critical(dotphase.paper(alpha=1.253), along="omega", between=(0.26, 0.34), budget=2**13, rule=RULE, scan=2)
+    found = critical(
+        dotphase.paper(alpha=1.253),
+        along="omega",
+        between=(0.26, 0.34),
+        budget=2**13,
+        rule=RULE,
+        scan=2,
+    )
     assert within(found.location, 0.3, 0.001), found
 
 
 def test_a_line_is_traced_in_order():
     between = (0.6, 1.3)
-    line = critical_line(dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4)
+    line = critical_line(
+        dotphase.paper(), "train-loss", [0.1, 0.2], between=between, budget=2**13, rule=RULE, scan=4
+    )
     assert line[0].location.value < line[1].location.value
 
 
 def test_where_a_small_m_begins_to_grow_on_the_semantic_branch():
-    """ω = 0.3: above the onset the semantic point is stable against m, below it is not, on other nodes."""
+    """ω = 0.3: above the onset the semantic point is stable against m, below it is not, on other
+    nodes."""
     task = dotphase.paper(omega=0.3)
-    found = critical(task, "instability", between=(0.7, 1.0), rule=Sobol(2**14), precision=0.04, scan=4)
+    found = critical(
+        task, "instability", between=(0.7, 1.0), rule=Sobol(2**14), precision=0.04, scan=4
+    )
     assert found.outcome in ("located", "imprecise"), found
     assert within(found.location, 0.8125, 0.006), found  # four node sets of 2^15, seeds 0 to 3
     sides = [found.location.value + side for side in (0.06, -0.03)]
@@ -77,7 +106,10 @@ def test_where_a_small_m_begins_to_grow_on_the_semantic_branch():
 
 def test_what_is_stable_throughout_has_no_onset():
     """ω = 0.3: a small θ does not grow on the positional branch, and replica symmetry holds on it."""
-    task, options = dotphase.paper(omega=0.3), {"between": (1.0, 2.0), "branch": "positional", "scan": 2}
+    task, options = (
+        dotphase.paper(omega=0.3),
+        {"between": (1.0, 2.0), "branch": "positional", "scan": 2},
+    )
     theta = critical(task, "instability", rule=RULE, **options)
     assert theta.outcome == "absent"
     assert "the eigenvalue along θ of the positional branch is below one throughout" in theta.reason
@@ -91,18 +123,30 @@ def test_the_end_of_a_branch_is_a_line():
     options = {"between": (0.25, 1.6), "precision": 0.1, "rule": Sobol(2**12), "scan": 5}
     near, far = critical_line(dotphase.paper(), "spinodal", [0.1, 0.45], **options)
     assert near.kind == far.kind == "spinodal"
-    assert near.location.value + 3 * np.hypot(near.location.error, far.location.error) < far.location.value
+    assert (
+        near.location.value + 3 * np.hypot(near.location.error, far.location.error)
+        < far.location.value
+    )
 
 
 def test_a_change_of_sign_beside_the_end_of_a_branch_is_found():
-    """D(p) = p − 0.42 on a branch that exists above 0.4, scanned at points of which none lies between."""
+    """D(p) = p − 0.42 on a branch that exists above 0.4, scanned at points of which none lies
+    between."""
 
     class Made(Difference):
         def __call__(self, p, rule):
             return (p - 0.42 if p > 0.4 else np.nan), np.full(8, 1e-3)
 
-    made = Made(dotphase.paper(), "sample_ratio", ("semantic",), lambda found: (0.0, np.zeros(8)), ("below", "above"))
-    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(0.42, abs=1e-5)
+    made = Made(
+        dotphase.paper(),
+        "sample_ratio",
+        ("semantic",),
+        lambda found: (0.0, np.zeros(8)),
+        ("below", "above"),
+    )
+    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(
+        0.42, abs=1e-5
+    )
     with pytest.raises(Absent, match="above throughout"):
         coarse_root(made, scan_points((0.5, 1.0), 4), RULE, 1e-6)
 
@@ -117,8 +161,16 @@ def test_a_narrow_window_in_which_both_branches_exist_is_found():
                 self.missing.setdefault(start, {})[p] = "collapsed"
             return (np.nan if start else p - 0.42), np.full(8, 1e-3)
 
-    made = Made(dotphase.paper(), "sample_ratio", ("semantic",), lambda found: (0.0, np.zeros(8)), ("below", "above"))
-    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(0.42, abs=1e-5)
+    made = Made(
+        dotphase.paper(),
+        "sample_ratio",
+        ("semantic",),
+        lambda found: (0.0, np.zeros(8)),
+        ("below", "above"),
+    )
+    assert coarse_root(made, scan_points((0.1, 1.0), 4), RULE, 1e-6) == pytest.approx(
+        0.42, abs=1e-5
+    )
 
 
 def test_phase_needs_no_common_nodes():
@@ -129,7 +181,9 @@ def test_phase_needs_no_common_nodes():
         phase_of([on("semantic", 0), on("positional", 1)]),
     )
     assert paired.winner == apart.winner == "semantic"
-    assert apart.margin.error == pytest.approx(np.hypot(*(s.train_loss.error for s in apart.solutions)))
+    assert apart.margin.error == pytest.approx(
+        np.hypot(*(s.train_loss.error for s in apart.solutions))
+    )
 
 
 def test_phase_says_who_wins_and_when_it_does_not_know():

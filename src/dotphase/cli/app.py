@@ -6,7 +6,18 @@ from typing import Annotated
 
 import typer
 
-from . import attentions, counting, dynamics, explore, finite, phases, reproduce, sweeps, text, theory
+from . import (
+    attentions,
+    counting,
+    dynamics,
+    explore,
+    finite,
+    phases,
+    reproduce,
+    sweeps,
+    text,
+    theory,
+)
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -21,7 +32,9 @@ app: typer.Typer = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def _top(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
+    ] = False,
 ) -> None:
     if version:
         from dotphase import __version__
@@ -30,7 +43,14 @@ def _top(
         raise typer.Exit()
 
 
-for _command in (theory.solve, theory.baseline, theory.branches, finite.train, finite.gamp, finite.compare):
+for _command in (
+    theory.solve,
+    theory.baseline,
+    theory.branches,
+    finite.train,
+    finite.gamp,
+    finite.compare,
+):
     app.command()(_command)
 for _command in (dynamics.dynamics, dynamics.bayes):
     app.command()(_command)

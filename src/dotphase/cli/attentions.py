@@ -11,13 +11,17 @@ from .options import Json, print_table
 
 def attentions(as_json: Json = False) -> None:
     """The catalogue of attentions. Each by its name, with its formula and its parameters."""
-    from dotphase.scenario.catalogue import ENTRIES
+    from ..scenario.attentions.catalogue import ENTRIES
 
     if as_json:
         typer.echo(json.dumps([entry.to_dict() for entry in ENTRIES], indent=2, ensure_ascii=False))
         return
     rows = [
-        [entry.kind, entry.formula, "; ".join(f"{name}: {text}" for name, text in entry.numbers.items())]
+        [
+            entry.kind,
+            entry.formula,
+            "; ".join(f"{name}: {text}" for name, text in entry.numbers.items()),
+        ]
         for entry in ENTRIES
     ]
     title = "attentions, s = h hᵀ, or h_Q h_Kᵀ if not tied; by name in scenario files and with --student"

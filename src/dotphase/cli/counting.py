@@ -20,22 +20,26 @@ app: typer.Typer = typer.Typer(
 
 @app.command()
 def train(
-    out: Annotated[Path, typer.Option(help="Directory of the run; an interrupted run there goes on.")],
+    out: Annotated[
+        Path, typer.Option(help="Directory of the run; an interrupted run there goes on.")
+    ],
     mechanism: Annotated[str, typer.Option(help="semantic, positional or free.")] = "semantic",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds to train at once.")] = 4,
     first_seed: Annotated[int, typer.Option(help="The first of the consecutive seeds.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data.")] = 200,
     length: Annotated[int, typer.Option(min=1, help="Letters in a sequence, L.")] = 10,
     letters: Annotated[int, typer.Option(min=1, help="Letters in the alphabet, T.")] = 15,
-    samples: Annotated[int, typer.Option(min=1, help="Different sequences, training and validation.")] = 50_000,
+    samples: Annotated[
+        int, typer.Option(min=1, help="Different sequences, training and validation.")
+    ] = 50_000,
     batch: Annotated[int, typer.Option(min=1, help="Sequences per step.")] = 32,
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
 ) -> None:
     """Train a mechanism over several seeds. Says what each seed learnt."""
-    from dotphase.counting import CountingTask, Experiment, Recipe
-    from dotphase.counting import train as train_run
-    from dotphase.counting.metrics import require_enough
+    from ..counting import CountingTask, Experiment, Recipe
+    from ..counting import train as train_run
+    from ..counting.metrics import require_enough
 
     folder("--out", out.parent)
     task = CountingTask(length, letters, samples)
@@ -53,14 +57,20 @@ def train(
 
 @app.command()
 def surgery(
-    directory: Annotated[Path, typer.Argument(help="A finished run; the answer goes to DIRECTORY/surgery.")],
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training data after surgery.")] = 100,
+    directory: Annotated[
+        Path, typer.Argument(help="A finished run; the answer goes to DIRECTORY/surgery.")
+    ],
+    epochs: Annotated[
+        int, typer.Option(min=1, help="Passes over the training data after surgery.")
+    ] = 100,
     noise: Annotated[float, typer.Option(help="Size of the shake, per weight.")] = 1e-3,
-    learning_rate: Annotated[float, typer.Option(help="Step size of the plain gradient steps.")] = 1e-3,
+    learning_rate: Annotated[
+        float, typer.Option(help="Step size of the plain gradient steps.")
+    ] = 1e-3,
     as_json: Json = False,
 ) -> None:
     """Lift a trained run's restriction. Shakes it, goes on with plain SGD, and says what stayed."""
-    from dotphase.counting import Recipe, Surgery, load, perform, what_stayed
+    from ..counting import Recipe, Surgery, load, perform, what_stayed
 
     before = load(directory)
     if not before.finished:
@@ -75,16 +85,22 @@ def surgery(
 
 @app.command()
 def show(
-    directories: Annotated[list[Path], typer.Argument(help="One or more runs, one row of panels each.")],
+    directories: Annotated[
+        list[Path], typer.Argument(help="One or more runs, one row of panels each.")
+    ],
     sentence: Annotated[str | None, typer.Option(help="Such as BAADE…, as long as L.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Which seed to look at; the first if not given.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Where to put the pictures; the first run.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Which seed to look at; the first if not given.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to put the pictures; the first run.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Draw where trained models look in a sentence. Also how they learnt; prints what they answer."""
-    from dotphase.counting import load
-    from dotphase.counting.pictures import learning_curves
-    from dotphase.counting.show import look
+    from ..counting import load
+    from ..counting.plots import learning_curves
+    from ..counting.show import look
 
     runs = [load(directory) for directory in directories]
     operated = [load(d / "surgery") if (d / "surgery").is_dir() else None for d in directories]
@@ -99,8 +115,8 @@ def show(
 @contextmanager
 def _training(title: str, epochs: int):
     """A progress bar on the standard error; refusals in one line; Ctrl-C says how to go on."""
-    from dotphase.counting import Run
-    from dotphase.progress import reporting
+    from ..counting import Run
+    from ..numerics.progress import reporting
 
     done = 0
 
@@ -113,22 +129,42 @@ def _training(title: str, epochs: int):
         with reporting(True, title, epochs) as report:
             yield remember
     except KeyboardInterrupt:
-        typer.echo(f"Stopped after epoch {done} of {epochs}; the same command goes on from there.", err=True)
+        typer.echo(
+            f"Stopped after epoch {done} of {epochs}; the same command goes on from there.",
+            err=True,
+        )
         raise typer.Exit(130) from None
 
 
 def _print_run(directory, run, as_json):
-    from dotphase.counting.summary import summarise
-    from dotphase.estimate import plain
+    from ..counting.summary import summarise
+    from ..results.json import plain
 
     summary = summarise(run)
     if as_json:
         typer.echo(json.dumps({"directory": str(directory), **plain(summary)}, indent=2))
         return
     typer.echo(f"{directory}: {summary.mechanism}, {summary.epochs} epochs")
-    header = ["seed", "accuracy", "settled", "by positions", "by letters", "on equal letters", "verdict"]
-    rows = [[s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict] for s in summary.seeds]
-    mean = ["mean", summary.accuracy, summary.settled, *_shares(summary.scores), summary.scores.verdict]
+    header = [
+        "seed",
+        "accuracy",
+        "settled",
+        "by positions",
+        "by letters",
+        "on equal letters",
+        "verdict",
+    ]
+    rows = [
+        [s.seed, f"{s.accuracy:.5f}", f"{s.settled:.5f}", *_shares(s.scores), s.verdict]
+        for s in summary.seeds
+    ]
+    mean = [
+        "mean",
+        summary.accuracy,
+        summary.settled,
+        *_shares(summary.scores),
+        summary.scores.verdict,
+    ]
     print_table([header, *rows, mean])
 
 
@@ -137,7 +173,8 @@ def _shares(scores):
 
 
 def _print_recoveries(mechanism, recoveries, as_json):
-    from dotphase.estimate import over_seeds, plain
+    from ..results.json import plain
+    from ..results.statistics import over_seeds
 
     if as_json:
         typer.echo(json.dumps({"mechanism": mechanism, "seeds": plain(recoveries)}, indent=2))

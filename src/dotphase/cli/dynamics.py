@@ -1,4 +1,5 @@
-"""`dotphase dynamics` and `dotphase bayes`: what one pass over the data finds, and what is possible at all."""
+"""`dotphase dynamics` and `dotphase bayes`: what one pass over the data finds, and what is possible
+at all."""
 
 from __future__ import annotations
 
@@ -10,25 +11,37 @@ import typer
 from .options import Json, of_scenario
 
 if TYPE_CHECKING:
-    from dotphase.dynamics import OnePass, Start
-    from dotphase.scenario import Scenario
+    from ..learning.online.decomposition import Start
+    from ..learning.online.one_pass import OnePass
+    from ..scenario.scenario import Scenario
 
 Shares = Annotated[
-    str | None, typer.Option("--shares", help="a,b,c of Q = a Q* + b √d p_1 + c N(0, 1), instead of --start.")
+    str | None,
+    typer.Option("--shares", help="a,b,c of Q = a Q* + b √d p_1 + c N(0, 1), instead of --start."),
 ]
 
 
 @of_scenario()
 def dynamics(
     task: Scenario,
-    start: Annotated[str, typer.Option("--start", help="semantic, positional or random.")] = "random",
+    start: Annotated[
+        str, typer.Option("--start", help="semantic, positional or random.")
+    ] = "random",
     shares: Shares = None,
     rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,
     until: Annotated[float, typer.Option("--until", help="Samples seen, in units of d.")] = 100.0,
-    decay: Annotated[float | None, typer.Option("--decay", help="λ₁, the ridge of one sample. [default: λ/α]")] = None,
-    d: Annotated[int | None, typer.Option("--d", help="Give a random start the overlaps it has at this d.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Also simulate at --d, with so many seeds.")] = 0,
-    flow: Annotated[bool, typer.Option("--flow", help="Where the flow rests, and how fast it leaves.")] = False,
+    decay: Annotated[
+        float | None, typer.Option("--decay", help="λ₁, the ridge of one sample. [default: λ/α]")
+    ] = None,
+    d: Annotated[
+        int | None, typer.Option("--d", help="Give a random start the overlaps it has at this d.")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option("--seeds", help="Also simulate at --d, with so many seeds.")
+    ] = 0,
+    flow: Annotated[
+        bool, typer.Option("--flow", help="Where the flow rests, and how fast it leaves.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Learn in one pass over fresh samples: the equations as d → ∞, and beside them a simulation."""
@@ -38,12 +51,19 @@ def dynamics(
     if flow:
         _flow(task, decay, as_json)
         return
-    from dotphase.dynamics import one_pass, simulate
+    from ..learning.online.one_pass import one_pass
+    from ..learning.online.simulation import simulate
 
     found = one_pass(task, first, rate, until, ridge=decay, d=d)
-    seen = simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True) if seeds else None
+    seen = (
+        simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True)
+        if seeds
+        else None
+    )
     if as_json:
-        typer.echo(json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2))
+        typer.echo(
+            json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2)
+        )
         return
     _print_path(found)
     if seen is not None:
@@ -53,35 +73,44 @@ def dynamics(
 @of_scenario("ridge")
 def bayes(
     task: Scenario,
-    d: Annotated[int | None, typer.Option("--d", help="Also message passing at this dimension.")] = None,
+    d: Annotated[
+        int | None, typer.Option("--d", help="Also message passing at this dimension.")
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The Bayes-optimal limit: the best any method can do with αd samples, and from which α on anything helps."""
+    """The Bayes-optimal limit: the best any method can do with αd samples, and from which α on
+    anything helps."""
     if seeds < 1:
         raise ValueError(f"--seeds: at least one is needed, got {seeds}")
-    from dotphase.finite.bayes_message_passing import bayes_message_passing
-    from dotphase.theory import linear_baseline
-    from dotphase.theory.bayes import bayes as solve_bayes
-    from dotphase.theory.bayes import weak_recovery
+    from ..bayes.limit import bayes as solve_bayes
+    from ..bayes.limit import weak_recovery
+    from ..bayes.message_passing import bayes_message_passing
+    from ..theory.baseline import linear_baseline
 
     found = [solve_bayes(task, name) for name in ("uninformed", "informed")]
     threshold, linear = weak_recovery(task), linear_baseline(task).test_error
     passed = None if d is None else bayes_message_passing(task, d, seeds, progress=True)
     if as_json:
-        answer = {each.start: each.to_dict() for each in found} | {"weak_recovery": threshold.to_dict()}
-        answer |= {"linear_baseline": linear.to_dict()} | ({"message_passing": passed.to_dict()} if passed else {})
+        answer = {each.start: each.to_dict() for each in found} | {
+            "weak_recovery": threshold.to_dict()
+        }
+        answer |= {"linear_baseline": linear.to_dict()} | (
+            {"message_passing": passed.to_dict()} if passed else {}
+        )
         typer.echo(json.dumps(answer, indent=2))
         return
     typer.echo("\n".join(map(str, found)))
     closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
-    typer.echo(f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}")
+    typer.echo(
+        f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}"
+    )
     if passed is not None:
         typer.echo(str(passed))
 
 
 def _start(name: str, shares: str | None) -> str | Start:
-    from dotphase.dynamics.makeup import Start, as_start
+    from ..learning.online.decomposition import Start, as_start
 
     if shares is None:
         as_start(name)
@@ -89,7 +118,9 @@ def _start(name: str, shares: str | None) -> str | Start:
     try:
         semantic, positional, noise = (float(part) for part in shares.split(","))
     except ValueError:
-        raise ValueError(f"--shares: expected three numbers like 0.3,0.2,0.4, got {shares!r}") from None
+        raise ValueError(
+            f"--shares: expected three numbers like 0.3,0.2,0.4, got {shares!r}"
+        ) from None
     return Start(semantic, positional, noise)
 
 
@@ -108,7 +139,7 @@ def _print_path(found: OnePass) -> None:
 
 
 def _print_deviations(seen) -> None:
-    from dotphase.dynamics.agreement import agreement
+    from ..learning.online.agreement import agreement
 
     found = agreement(seen)
     worst = ", ".join(f"{name} {value:.1f}" for name, value in found.worst.items())
@@ -119,14 +150,16 @@ def _print_deviations(seen) -> None:
 
 
 def _flow(task: Scenario, decay: float | None, as_json: bool) -> None:
-    from dotphase.dynamics.escape import escape_rates
-    from dotphase.dynamics.plane import plane
+    from ..learning.online.escape import escape_rates
+    from ..learning.online.phase_portrait import plane
 
     found, rates = plane(task, ridge=decay), escape_rates(task, ridge=decay)
     if as_json:
         typer.echo(json.dumps(found.to_dict() | {"escape_rates": rates}, indent=2))
         return
-    typer.echo(f"λ₁ = {found.ridge:g}; rates per unit of ηt of small deviations along m and θ, and of noise")
+    typer.echo(
+        f"λ₁ = {found.ridge:g}; rates per unit of ηt of small deviations along m and θ, and of noise"
+    )
     for point in found.rest:
         growth = ", ".join(f"{rate:+.5f}" for rate in point.rates)
         head = f"  {point.mechanism:<11}{point.kind:<8} m {point.m:.5f}  θ/ρ {point.theta:.5f}"

@@ -1,7 +1,8 @@
 """One way to refuse, to stop and to be cut off, for every command.
 
-Exit codes: 0 answered · 1 some points of a sweep, or figures, failed · 2 bad input, one line · 3 no answer: a solve
-stalled, or every run diverged · 130 interrupted · 141 whoever read the output has left.
+Exit codes: 0 answered · 1 some points of a sweep, or figures, failed · 2 bad input, one line · 3 no
+answer: a solve stalled, or every run diverged · 130 interrupted · 141 whoever read the output has
+left.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ except ImportError:
     from click import exceptions  # type: ignore[no-redef]
 
 ClickException: Any = exceptions.ClickException
-NoArgsIsHelpError: Any = getattr(exceptions, "NoArgsIsHelpError", ())  # older ones print the help and exit
+NoArgsIsHelpError: Any = getattr(
+    exceptions, "NoArgsIsHelpError", ()
+)  # older ones print the help and exit
 
 
 class Commands(TyperGroup):
@@ -45,7 +48,8 @@ class Commands(TyperGroup):
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Bad input is one line on the error stream and exit code 2; an interruption is one line and code 130."""
+    """Bad input is one line on the error stream and exit code 2; an interruption is one line and
+    code 130."""
     try:
         yield
     except NoArgsIsHelpError:
@@ -93,8 +97,28 @@ def _missing(error: ModuleNotFoundError) -> str:
     return f"{module} is not installed: pip install 'dotphase[{EXTRAS[module]}]'"
 
 
-SPELLED = {"α": "alpha", "λ": "lambda", "ω": "omega", "σ": "sigma", "ε": "eps", "θ": "theta", "ρ": "rho", "μ": "mu"}
-SPELLED |= {"±": "+/-", "→": "->", "…": "...", "·": ".", "×": "x", "–": "-", "—": "-", "−": "-", "≤": "<=", "²": "^2"}
+SPELLED = {
+    "α": "alpha",
+    "λ": "lambda",
+    "ω": "omega",
+    "σ": "sigma",
+    "ε": "eps",
+    "θ": "theta",
+    "ρ": "rho",
+    "μ": "mu",
+}
+SPELLED |= {
+    "±": "+/-",
+    "→": "->",
+    "…": "...",
+    "·": ".",
+    "×": "x",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "≤": "<=",
+    "²": "^2",
+}
 
 
 def spell_out() -> None:
@@ -113,8 +137,8 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 
 
 def keep_interruptions() -> None:
-    """Raise a Ctrl-C again that fell into a callback of the garbage collector, where Python ignores what is raised:
-    JAX has one, and it runs often while a function is compiled."""
+    """Raise a Ctrl-C again that fell into a callback of the garbage collector, where Python ignores
+    what is raised: JAX has one, and it runs often while a function is compiled."""
     before = sys.unraisablehook
 
     def again(lost: Any) -> None:

@@ -13,15 +13,20 @@ from .errors import NO_ANSWER
 from .options import Json, Minimum, folder, of_scenario
 
 if TYPE_CHECKING:
-    from dotphase.finite import Runs
-    from dotphase.scenario import Scenario
-    from dotphase.text import Sentences
+    from ..finite.training.runs import Runs
+    from ..scenario.scenario import Scenario
+    from ..text.sentences import Sentences
 
-Dimension = Annotated[int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")]
+Dimension = Annotated[
+    int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")
+]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
 Checkpoint = Annotated[
-    Path | None, typer.Option("--checkpoint", help="Folder to go on from after a kill; large data go there, too.")
+    Path | None,
+    typer.Option(
+        "--checkpoint", help="Folder to go on from after a kill; large data go there, too."
+    ),
 ]
 
 
@@ -38,10 +43,18 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train the student on αd samples and say what it learned."""
-    from dotphase.finite import train as run
+    from ..finite.training.training import train as run
 
     with _kept(checkpoint):
-        found = run(task, _size(d, data), start, _optimiser(optimiser, rate), seeds, data=data, progress=True)
+        found = run(
+            task,
+            _size(d, data),
+            start,
+            _optimiser(optimiser, rate),
+            seeds,
+            data=data,
+            progress=True,
+        )
     _answer(found, as_json)
 
 
@@ -52,14 +65,18 @@ def gamp(
     d: Dimension = None,
     start: Start = "semantic",
     seeds: Seeds = 8,
-    damping: Annotated[float, typer.Option("--damping", help="Share of the old state kept per iteration.")] = 0.8,
-    iterations: Annotated[int, typer.Option("--iterations", min=1, help="The most that are made.")] = 1000,
+    damping: Annotated[
+        float, typer.Option("--damping", help="Share of the old state kept per iteration.")
+    ] = 0.8,
+    iterations: Annotated[
+        int, typer.Option("--iterations", min=1, help="The most that are made.")
+    ] = 1000,
     minimum: Minimum = "lowest",
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Find a critical point of training by message passing."""
-    from dotphase.finite import gamp as run
+    from ..finite.message_passing.gamp import gamp as run
 
     with _kept(checkpoint):
         options = {"damping": damping, "iterations": iterations, "minimum": minimum}
@@ -74,13 +91,15 @@ def compare(
     d: Dimension = None,
     seeds: Seeds = 8,
     minimum: Minimum = "reached",
-    picture: Annotated[Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")
+    ] = None,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
     """Theory, message passing and training side by side. With errors, deviations in units of them."""
-    from dotphase.comparison import compare as run
-    from dotphase.comparison import draw_comparison
+    from ..comparison.compare import compare as run
+    from ..comparison.plots import draw_comparison
 
     if picture is not None:
         _check_picture(picture)
@@ -98,7 +117,7 @@ def _size(d: int | None, data: Sentences | None) -> int | None:
 
 
 def _kept(folder: Path | None) -> AbstractContextManager[None]:
-    from dotphase.finite.checkpoint import checkpoint
+    from ..finite.training.checkpoint import checkpoint
 
     return nullcontext() if folder is None else checkpoint(folder)
 
@@ -106,14 +125,16 @@ def _kept(folder: Path | None) -> AbstractContextManager[None]:
 def _check_picture(path: Path) -> None:
     """Refuse what cannot be drawn before anything is computed."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}")
+        raise ValueError(
+            f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}"
+        )
     folder("--picture", path.parent)
 
 
 def _optimiser(name: str, rate: float | None) -> Any:
     if rate is None:
         return name
-    from dotphase.finite import Adam, GradientDescent
+    from ..finite.training.optimisers import Adam, GradientDescent
 
     kinds = {"gd": GradientDescent, "adam": Adam}
     if name not in kinds:
@@ -133,7 +154,10 @@ def _told(found: Runs) -> str:
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]
-    lines += [f"  {name:<14}{getattr(found, name)}" for name in ("test_error", "train_loss", "m", "theta", "q")]
+    lines += [
+        f"  {name:<14}{getattr(found, name)}"
+        for name in ("test_error", "train_loss", "m", "theta", "q")
+    ]
     if found.gradient_norm.count:
         lines.append(f"  {'gradient_norm':<14}{found.gradient_norm:.1e}")
     failed = [run for run in found.runs if run.outcome == "diverged"]

@@ -1,4 +1,5 @@
-"""What the commands share: the options that describe a scenario, checks of numbers and folders, tables, progress."""
+"""What the commands share: the options that describe a scenario, checks of numbers and folders,
+tables, progress."""
 
 from __future__ import annotations
 
@@ -11,20 +12,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..names import word_of
+from ..scenario.names import word_of
 from .errors import one_line_errors as one_line_errors
 
 if TYPE_CHECKING:
-    from dotphase.scenario import Scenario
-    from dotphase.text import Sentences
+    from ..scenario.scenario import Scenario
+    from ..text.sentences import Sentences
 
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Which random scrambles of the nodes.")]
-Rtol = Annotated[float, typer.Option("--rtol", help="Relative standard error asked of test error and training loss.")]
-Minimum = Annotated[
-    str, typer.Option("--minimum", help="Which minimum every sample is in: lowest, or reached (by training).")
+Rtol = Annotated[
+    float,
+    typer.Option("--rtol", help="Relative standard error asked of test error and training loss."),
 ]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="On this machine. [default: one per core]")]
+Minimum = Annotated[
+    str,
+    typer.Option(
+        "--minimum", help="Which minimum every sample is in: lowest, or reached (by training)."
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="On this machine. [default: one per core]")
+]
 
 
 def _option(alias: str, kind: Any, text: str) -> Parameter:
@@ -40,21 +49,32 @@ SCENARIO = (
     _option("sigma", float, "σ, the tokens' deviation. [default: 0.5]"),
     _option("lambda", float, "λ, the ridge. [default: 0.01]"),
     _option("positional", str, "A: standard, alternative, or rows like 0.6,0.4;0.4,0.6."),
-    _option("student", str, "An attention of `dotphase attentions`, like kernel or kernel:width=0.8."),
+    _option(
+        "student", str, "An attention of `dotphase attentions`, like kernel or kernel:width=0.8."
+    ),
     _option("scenario", Path, "A scenario file; the options above vary it."),
 )
 
 
-DATA = _option("data", Path, "Sentences that `dotphase text` wrote: their law, and training on them.")
+DATA = _option(
+    "data", Path, "Sentences that `dotphase text` wrote: their law, and training on them."
+)
 
 
-def of_scenario(*without: str, data: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command, whose first argument is a scenario, the options that describe one, but those `without`. A command
-    that takes `data` has a second argument, the sentences of `--data` or None; the scenario then has their law."""
+def of_scenario(
+    *without: str, data: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command, whose first argument is a scenario, the options that describe one, but those
+    `without`. A command that takes `data` has a second argument, the sentences of `--data` or None;
+    the scenario then has their law."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         described = [option for option in SCENARIO if option.name not in without]
-        own = list(signature(command, eval_str=True, locals={"Scenario": Any, "Sentences": Any}).parameters.values())
+        own = list(
+            signature(
+                command, eval_str=True, locals={"Scenario": Any, "Sentences": Any}
+            ).parameters.values()
+        )
         own = own[1 + data :]
 
         @wraps(command)
@@ -65,7 +85,11 @@ def of_scenario(*without: str, data: bool = False) -> Callable[[Callable[..., No
             else:
                 command(_scenario(numbers_given), **given)
 
-        options = [*described, *[DATA] * data, *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in own)]
+        options = [
+            *described,
+            *[DATA] * data,
+            *(option.replace(kind=Parameter.KEYWORD_ONLY) for option in own),
+        ]
         run.__signature__ = Signature(options)  # type: ignore[attr-defined]
         run.__annotations__ = {option.name: option.annotation for option in options}
         return run
@@ -75,7 +99,8 @@ def of_scenario(*without: str, data: bool = False) -> Callable[[Callable[..., No
 
 def _scenario(given: dict[str, Any]) -> Scenario:
     """The paper's task, or that of a file, with the given numbers changed."""
-    from dotphase.scenario import paper, read_scenario
+    from ..scenario.files import read_scenario
+    from ..scenario.presets import paper
 
     file = given.pop("scenario")
     if given["positional"] is not None:
@@ -87,7 +112,7 @@ def _scenario(given: dict[str, Any]) -> Scenario:
 
 
 def _student(text: str) -> Any:
-    from dotphase.scenario.tables import attention_from_text
+    from ..scenario.tables import attention_from_text
 
     try:
         return attention_from_text(text)
@@ -96,14 +121,23 @@ def _student(text: str) -> Any:
 
 
 def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sentences | None]:
-    """The scenario with the law of the sentences in a file, and these sentences in the coordinates of that law."""
+    """The scenario with the law of the sentences in a file, and these sentences in the coordinates
+    of that law."""
     if path is None:
         return _scenario(given), None
-    from dotphase.scenario import read_scenario
-    from dotphase.text import load_sentences, scenario_of, tokens_from_samples
+    from ..scenario.files import read_scenario
+    from ..text.distribution import tokens_from_samples
+    from ..text.phase import scenario_of
+    from ..text.sentences import load_sentences
 
-    file, deviation, sentences = given.pop("scenario"), given.pop("token_deviation"), load_sentences(path)
-    law = tokens_from_samples(sentences if deviation is None else sentences.scaled_to(deviation), alike=True)
+    file, deviation, sentences = (
+        given.pop("scenario"),
+        given.pop("token_deviation"),
+        load_sentences(path),
+    )
+    law = tokens_from_samples(
+        sentences if deviation is None else sentences.scaled_to(deviation), alike=True
+    )
     if given.get("positional") is not None:
         given["positional"] = _matrix(given["positional"])
     if given.get("student") is not None:
@@ -114,7 +148,7 @@ def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sent
 
 
 def _matrix(text: str) -> Any:
-    from dotphase.scenario.presets import POSITIONAL
+    from ..scenario.presets import POSITIONAL
 
     if text in POSITIONAL:
         return POSITIONAL[text]
@@ -122,7 +156,9 @@ def _matrix(text: str) -> Any:
         return [[float(entry) for entry in row.split(",")] for row in text.split(";")]
     except ValueError:
         names = ", ".join(POSITIONAL)
-        raise ValueError(f"--positional: expected {names} or rows like 0.6,0.4;0.4,0.6, got {text!r}") from None
+        raise ValueError(
+            f"--positional: expected {names} or rows like 0.6,0.4;0.4,0.6, got {text!r}"
+        ) from None
 
 
 def numbers(option: str, text: str, form: str) -> list[float]:
@@ -141,13 +177,20 @@ def grid(option: str, text: str) -> list[float]:
     import numpy as np
 
     first, last, count = numbers(option, text, "first:last:count")
-    if not (np.isfinite([first, last, count]).all() and count == int(count) >= 1 and (first < last or count == 1)):
-        raise ValueError(f"{option}: expected first < last and a whole number of points, got {text!r}")
+    if not (
+        np.isfinite([first, last, count]).all()
+        and count == int(count) >= 1
+        and (first < last or count == 1)
+    ):
+        raise ValueError(
+            f"{option}: expected first < last and a whole number of points, got {text!r}"
+        )
     return np.linspace(first, last, int(count)).tolist()
 
 
 def folder(option: str, path: Path) -> Path:
-    """The folder, made if it is not there; one that cannot be written to is refused before anything is computed."""
+    """The folder, made if it is not there; one that cannot be written to is refused before anything
+    is computed."""
     import tempfile
 
     try:
@@ -160,8 +203,8 @@ def folder(option: str, path: Path) -> Path:
 
 
 def print_table(rows: list[list[Any]], title: str = "") -> None:
-    """Rows of anything in aligned columns, the first row their names. No digit is cut off: what is wider than the
-    terminal is continued below, under the first column again."""
+    """Rows of anything in aligned columns, the first row their names. No digit is cut off: what is
+    wider than the terminal is continued below, under the first column again."""
     import shutil
     import sys
 
@@ -187,7 +230,8 @@ def _fitting(widths: list[int], width: int) -> Iterator[list[int]]:
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[..., None]]:
-    """A bar on the error stream, with the rate and the time left; yields `progress(done, total, failed=0)`."""
+    """A bar on the error stream, with the rate and the time left; yields `progress(done, total,
+    failed=0)`."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -207,12 +251,16 @@ def progress_bar(title: str) -> Iterator[Callable[..., None]]:
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
         task = bar.add_task(title, total=None, told="")
 
         def progress(done: int, total: int, failed: int = 0) -> None:
             speed = bar.tasks[0].speed
-            told = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (speed is not None)
+            told = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (
+                speed is not None
+            )
             bar.update(task, completed=done + failed, total=total, told=", ".join(told))
 
         yield progress

@@ -14,7 +14,7 @@ from .options import Json, Minimum, Seed, Workers, folder, grid, numbers, of_sce
 if TYPE_CHECKING:
     import xarray
 
-    from dotphase.scenario import Scenario
+    from ..scenario.scenario import Scenario
 
 
 @of_scenario("sample_ratio", "mixing")
@@ -24,8 +24,12 @@ def phase_diagram(
     alphas: Annotated[
         str, typer.Option("--alphas", "--sample-ratios", help="Sample ratios α, first:last:count.")
     ] = "0.1:2:25",
-    omegas: Annotated[str, typer.Option("--omegas", "--mixings", help="Mixings ω, first:last:count.")] = "0.02:0.5:25",
-    nodes: Annotated[int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")] = 2**13,
+    omegas: Annotated[
+        str, typer.Option("--omegas", "--mixings", help="Mixings ω, first:last:count.")
+    ] = "0.02:0.5:25",
+    nodes: Annotated[
+        int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")
+    ] = 2**13,
     minimum: Minimum = "lowest",
     seed: Seed = 0,
     workers: Workers = None,
@@ -36,11 +40,11 @@ def phase_diagram(
     The same command goes on where it was interrupted.
     """
     grids = grid("--alphas", alphas), grid("--omegas", omegas)
-    from dotphase.figures.phase_diagram import draw_phase_diagram
-    from dotphase.gaussian import Sobol
-    from dotphase.sweeps import run_sweep
-    from dotphase.sweeps.phase_diagram import phase_diagram_study
-    from dotphase.threads import available_cores
+    from ..figures.paper.phase_diagram import draw_phase_diagram
+    from ..numerics.rules import Sobol
+    from ..numerics.threads import available_cores
+    from ..studies.phase_diagram import phase_diagram_study
+    from ..studies.run.runner import run_study
 
     began, began_cpu = time.perf_counter(), time.process_time()
     try:
@@ -50,13 +54,20 @@ def phase_diagram(
     study = phase_diagram_study(task, *grids, nodes=nodes, seed=seed, minimum=minimum)
     store, picture = folder("--out", out) / "phase-diagram.zarr", out / "phase-diagram.png"
     with progress_bar("phase diagram") as progress:
-        dataset = run_sweep(study, store, workers=workers or available_cores(), progress=progress).load()
+        dataset = run_study(
+            study, store, workers=workers or available_cores(), progress=progress
+        ).load()
     draw_phase_diagram(dataset, picture)
     found = _summary(dataset)
     spent, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     if as_json:
         places = {"store": str(store), "picture": str(picture)}
-        typer.echo(json.dumps(found | {"seconds": round(spent, 3), "cpu_seconds": round(cpu, 3)} | places, indent=2))
+        typer.echo(
+            json.dumps(
+                found | {"seconds": round(spent, 3), "cpu_seconds": round(cpu, 3)} | places,
+                indent=2,
+            )
+        )
         return
     typer.echo(f"{found['solves']} solves")
     for name, counts in (found["outcomes"] | {"winner": found["winners"]}).items():
@@ -75,21 +86,33 @@ def transition(
         ),
     ],
     branch: Annotated[
-        str, typer.Option("--branch", help="Of spinodal, instability and replicon: semantic, positional or uninformed.")
+        str,
+        typer.Option(
+            "--branch",
+            help="Of spinodal, instability and replicon: semantic, positional or uninformed.",
+        ),
     ] = "semantic",
     direction: Annotated[
         str | None,
-        typer.Option("--direction", help="Of instability: q, V, m or theta. [default: the other mechanism's]"),
+        typer.Option(
+            "--direction", help="Of instability: q, V, m or theta. [default: the other mechanism's]"
+        ),
     ] = None,
     minimum: Minimum = "lowest",
-    between: Annotated[str, typer.Option("--between", help="Where to look for α, first:last.")] = "0.2:5",
-    precision: Annotated[float, typer.Option("--precision", help="Standard error of α asked for.")] = 4e-3,
-    budget: Annotated[int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")] = 2**18,
+    between: Annotated[
+        str, typer.Option("--between", help="Where to look for α, first:last.")
+    ] = "0.2:5",
+    precision: Annotated[
+        float, typer.Option("--precision", help="Standard error of α asked for.")
+    ] = 4e-3,
+    budget: Annotated[
+        int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")
+    ] = 2**18,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """The α at which a transition takes place. With its error, by root-finding on solved branches."""
-    from dotphase.theory.transitions import critical, first_nodes
+    from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--between", between, "first:last")
     options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
@@ -97,15 +120,28 @@ def transition(
     found = critical(task, kind, between=(low, high), **options)
     absent = found.outcome == "absent"
     if as_json:
-        counts = {"evaluations": found.evaluations, "nodes": found.nodes, "seconds": round(found.seconds, 3)}
+        counts = {
+            "evaluations": found.evaluations,
+            "nodes": found.nodes,
+            "seconds": round(found.seconds, 3),
+        }
         alpha = None if absent else found.location.to_dict()
-        answer = {"kind": kind, "alpha": alpha, "outcome": found.outcome, "reason": found.reason} | counts
+        answer = {
+            "kind": kind,
+            "alpha": alpha,
+            "outcome": found.outcome,
+            "reason": found.reason,
+        } | counts
         typer.echo(json.dumps(answer, indent=2))
     elif absent:
         typer.echo(f"{kind}: no transition: {found.reason}")
     else:
-        typer.echo(f"{kind}: α = {found.location}" + (f"  ({found.reason})" if found.reason else ""))
-        typer.echo(f"{found.evaluations} evaluations, up to {found.nodes} nodes, {found.seconds:.1f} s")
+        typer.echo(
+            f"{kind}: α = {found.location}" + (f"  ({found.reason})" if found.reason else "")
+        )
+        typer.echo(
+            f"{found.evaluations} evaluations, up to {found.nodes} nodes, {found.seconds:.1f} s"
+        )
 
 
 def _summary(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -118,4 +154,8 @@ def _summary(dataset: xarray.Dataset) -> dict[str, Any]:
 
     outcomes = dataset["theory_outcome"]
     by_branch = {str(name): counts(outcomes.sel(branch=name)) for name in dataset["branch"].values}
-    return {"solves": int(outcomes.size), "outcomes": by_branch, "winners": counts(dataset["theory_winner"])}
+    return {
+        "solves": int(outcomes.size),
+        "outcomes": by_branch,
+        "winners": counts(dataset["theory_winner"]),
+    }

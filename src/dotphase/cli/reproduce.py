@@ -11,29 +11,40 @@ import typer
 from .options import Json, Workers, folder, progress_bar
 
 if TYPE_CHECKING:
-    from dotphase.figures.reproduce import Record
+    from ..figures.frame.reproduce import Record
 
 
 def reproduce(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Figures, all, or package.module:NAME of yours. [default: all]"),
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Figures, all, or package.module:NAME of yours. [default: all]",
+        ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", help="Directory of data, pictures and report; what is there goes on.")
+        Path,
+        typer.Option(
+            "--out", help="Directory of data, pictures and report; what is there goes on."
+        ),
     ] = Path("reproduction"),
-    quality: Annotated[str, typer.Option("--quality", help="quick (minutes) or full (hours).")] = "quick",
+    quality: Annotated[
+        str, typer.Option("--quality", help="quick (minutes) or full (hours).")
+    ] = "quick",
     workers: Workers = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")] = False,
+    latex: Annotated[
+        bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")
+    ] = False,
     mix_versions: Annotated[
         bool, typer.Option("--mix-versions", help="Go on with data that other code has begun.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it stopped."""
-    from dotphase.figures.catalogue import chosen
-    from dotphase.figures.reproduce import reproduce as make
-    from dotphase.threads import available_cores
+    """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it
+    stopped."""
+    from ..figures.frame.catalogue import chosen
+    from ..figures.frame.reproduce import reproduce as make
+    from ..numerics.threads import available_cores
 
     figures = chosen(names or [])
     _check(quality, latex)
@@ -44,7 +55,11 @@ def reproduce(
     report = out / "report.html"
     bad = [record for record in records if record.outcome != "made"]
     if as_json:
-        typer.echo(json.dumps({"report": str(report), "figures": [_short(record) for record in records]}, indent=2))
+        typer.echo(
+            json.dumps(
+                {"report": str(report), "figures": [_short(record) for record in records]}, indent=2
+            )
+        )
     else:
         typer.echo(f"{len(records) - len(bad)} of {len(records)} figures made: {report}")
     if bad:
@@ -54,22 +69,27 @@ def reproduce(
 def _check(quality: str, latex: bool) -> None:
     import shutil
 
-    from dotphase.figures.figure import QUALITIES
+    from ..figures.frame.figure import QUALITIES
 
     if quality not in QUALITIES:
         raise ValueError(f"--quality: expected {' or '.join(QUALITIES)}, got {quality!r}")
     if latex and not (shutil.which("latex") and shutil.which("dvipng")):
-        raise ValueError("--latex: latex and dvipng are needed and were not found; leave the option out")
+        raise ValueError(
+            "--latex: latex and dvipng are needed and were not found; leave the option out"
+        )
 
 
 def _tell_estimate(figures: list[Any], quality: str, out: Path, workers: int) -> None:
-    from dotphase.figures.report import duration
-    from dotphase.figures.reproduce import estimate
+    from ..figures.frame.report import duration
+    from ..figures.frame.reproduce import estimate
 
     seconds = [estimate(figure, quality, out, workers) for figure in figures]
     for figure, each in zip(figures, seconds, strict=True):
         typer.echo(f"  {figure.name:16s} about {duration(each)}", err=True)
-    typer.echo(f"about {duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine", err=True)
+    typer.echo(
+        f"about {duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine",
+        err=True,
+    )
 
 
 def _tell(record: Record) -> None:
@@ -80,7 +100,13 @@ def _tell(record: Record) -> None:
 
 def _short(record: Record) -> dict[str, Any]:
     claims = [
-        {"what": c.what, "published": c.published, "ours": c.ours, "deviation": c.deviation, "source": c.source}
+        {
+            "what": c.what,
+            "published": c.published,
+            "ours": c.ours,
+            "deviation": c.deviation,
+            "source": c.source,
+        }
         for c in record.claims
     ]
     shown = ("name", "quality", "outcome", "reason", "seconds", "cpu_seconds", "estimated_seconds")

@@ -38,31 +38,44 @@ app: typer.Typer = typer.Typer(
 @app.command()
 def run(
     study: Annotated[Path, typer.Argument(help="The study, a TOML file.")],
-    out: Annotated[Path, typer.Option("--out", help="The store; one of the same study is gone on with.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="The store; one of the same study is gone on with.")
+    ],
     workers: Annotated[int, typer.Option("--workers", min=1, help="Workers on this machine.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a running dask scheduler, tcp://…")
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Change the study: axes.alpha.linspace=[0.1,2,5]; repeatable.")
+        list[str] | None,
+        typer.Option("--set", help="Change the study: axes.alpha.linspace=[0.1,2,5]; repeatable."),
     ] = None,
     trust_code: Annotated[
-        bool, typer.Option("--trust-code", help="Import the modules that the study names (kinds, scenarios).")
+        bool,
+        typer.Option(
+            "--trust-code", help="Import the modules that the study names (kinds, scenarios)."
+        ),
     ] = False,
     mix_versions: Annotated[
-        bool, typer.Option("--mix-versions", help="Go on although the store was computed by other code.")
+        bool,
+        typer.Option("--mix-versions", help="Go on although the store was computed by other code."),
     ] = False,
     patience: Annotated[
-        float | None, typer.Option("--patience", help="Seconds without any dask worker to give up after. [never]")
+        float | None,
+        typer.Option(
+            "--patience", help="Seconds without any dask worker to give up after. [never]"
+        ),
     ] = None,
     certificates: Annotated[
-        Path | None, typer.Option("--certificates", help="Folder of the dask scheduler's certificates.")
+        Path | None,
+        typer.Option("--certificates", help="Folder of the dask scheduler's certificates."),
     ] = None,
 ) -> None:
-    """Compute a study into a store. The same command goes on after an interruption; finished points are kept."""
+    """Compute a study into a store. The same command goes on after an interruption; finished points
+    are kept."""
     with one_line_errors():
-        from dotphase.sweeps import read_study, run_sweep
-        from dotphase.sweeps.engine.certificates import read_certificates
+        from ..studies.run.certificates import read_certificates
+        from ..studies.run.runner import run_study
+        from ..studies.study.study import read_study
 
         declared = read_study(study, changes or [], trust_code=trust_code)
         options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "patience": patience}
@@ -70,7 +83,9 @@ def run(
         options["security"] = None if certificates is None else read_certificates(certificates)
         _tell_what_is_there(out)
         with progress_bar(_literally(declared.name)) as progress:
-            dataset = run_sweep(declared, out, **options, progress=progress, mix_versions=mix_versions)
+            dataset = run_study(
+                declared, out, **options, progress=progress, mix_versions=mix_versions
+            )
         failed = _print_outcomes(dataset, list(declared.compute))
         typer.echo(str(out))
         if failed:
@@ -79,12 +94,16 @@ def run(
 
 
 def _tell_what_is_there(out: Path) -> None:
-    from dotphase.sweeps.engine.status import status as look
+    from ..studies.store.status import status as look
 
-    with suppress(ValueError, OSError):  # nothing, or nothing that can be read: the sweep itself says so
+    with suppress(
+        ValueError, OSError
+    ):  # nothing, or nothing that can be read: the sweep itself says so
         found = look(out)
         if found["done"]:
-            typer.echo(f"{out}: {found['done']} of {found['total']} units are there already", err=True)
+            typer.echo(
+                f"{out}: {found['done']} of {found['total']} units are there already", err=True
+            )
 
 
 def _literally(name: str) -> str:
@@ -100,35 +119,43 @@ def status(
     as_json: Json = False,
 ) -> None:
     """How far a sweep is."""
-    from dotphase.sweeps.engine.status import status as look
+    from ..studies.store.status import status as look
 
     found = look(store)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
         return
-    typer.echo(f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}")
+    typer.echo(
+        f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}"
+    )
     for label, counts in found["compute"].items():
         typer.echo(f"  {label} ({counts['kind']}, {counts['points']} points): {_counts(counts)}")
     if found["damaged"]:
-        typer.echo(f"{found['damaged']} damaged lines in the log: the next run computes their units again")
+        typer.echo(
+            f"{found['damaged']} damaged lines in the log: the next run computes their units again"
+        )
     if len(found["codes"]) > 1:
         shares = ", ".join(f"{count} units by {code}" for code, count in found["codes"].items())
         typer.echo(f"computed by several versions of the code: {shares}")
     if found["rate"]:
         left = found["seconds_left"]
-        typer.echo(f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else ""))
+        typer.echo(
+            f"{found['rate']:.3g} units per second" + (f", {_time(left)} left" if left else "")
+        )
 
 
 @app.command()
 def check(
     store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what can be mended without computing.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what can be mended without computing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Look at every byte of a store; exit code 1 if something is wrong with it."""
-    from dotphase.sweeps import check_sweep
+    from ..studies.store.check import check_study
 
-    found = check_sweep(store, repair)
+    found = check_study(store, repair)
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
@@ -136,8 +163,15 @@ def check(
         if len(found.problems) > SHOWN:
             typer.echo(f"… and {len(found.problems) - SHOWN} more (--json lists them)")
         if found.problems:
-            typer.echo("repaired" if found.repaired else "--repair mends what can be mended, as does the next run")
-        missing = f"; {found.unfinished} are not there: the sweep's own command computes them" * bool(found.unfinished)
+            typer.echo(
+                "repaired"
+                if found.repaired
+                else "--repair mends what can be mended, as does the next run"
+            )
+        missing = (
+            f"; {found.unfinished} are not there: the sweep's own command computes them"
+            * bool(found.unfinished)
+        )
         typer.echo(f"{found.intact} units are intact{missing}")
     if found.problems and not found.repaired:
         raise typer.Exit(1)
@@ -145,10 +179,12 @@ def check(
 
 @app.command()
 def certificates(
-    place: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write them; only you can read it.")],
+    place: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write them; only you can read it.")
+    ],
 ) -> None:
     """Make certificates, so that a dask scheduler takes work from nobody else."""
-    from dotphase.sweeps.engine.certificates import make_certificates
+    from ..studies.run.certificates import make_certificates
 
     make_certificates(place)
     typer.echo(str(place))
@@ -157,7 +193,7 @@ def certificates(
 @app.command()
 def schema() -> None:
     """The JSON schema of study files, for editors."""
-    from dotphase.sweeps.engine.study import study_schema
+    from ..studies.study.study import study_schema
 
     typer.echo(json.dumps(study_schema(), indent=2))
 
@@ -165,10 +201,12 @@ def schema() -> None:
 def export(
     store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
     form: Annotated[str, typer.Option("--format", help="csv, parquet or netcdf.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder. [default: where the store is]")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder. [default: where the store is]")
+    ] = None,
 ) -> None:
     """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
-    from dotphase.sweeps.engine.export import export as write
+    from ..studies.study.export import export as write
 
     for file in write(store, form, out):
         typer.echo(str(file))
@@ -192,7 +230,10 @@ def _print_outcomes(dataset: xarray.Dataset, labels: list[str]) -> bool:
     for label in labels:
         outcomes = dataset[f"{label}_outcome"].values
         words, counts = np.unique(outcomes.astype(str), return_counts=True)
-        typer.echo(f"{label}: " + ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True)))
+        typer.echo(
+            f"{label}: "
+            + ", ".join(f"{count} {word}" for word, count in zip(words, counts, strict=True))
+        )
         failed = outcomes == "failed"
         if failed.any():
             anything = True

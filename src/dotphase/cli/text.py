@@ -11,32 +11,51 @@ import typer
 from .options import Json, Minimum, folder, of_scenario
 
 if TYPE_CHECKING:
-    from dotphase.scenario import Scenario
-    from dotphase.text import Sentences
+    from ..scenario.scenario import Scenario
+    from ..text.sentences import Sentences
 
 
 def text(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="UTF-8 text. [default: the help texts that come with Python]")
+        list[Path] | None,
+        typer.Argument(help="UTF-8 text. [default: the help texts that come with Python]"),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Where to keep the sentences, a .npz.")] = Path("tokens.npz"),
+    out: Annotated[Path, typer.Option("--out", help="Where to keep the sentences, a .npz.")] = Path(
+        "tokens.npz"
+    ),
     dimension: Annotated[
-        int | None, typer.Option("--dimension", help="d. [default: 200, or all columns of --embeddings]")
+        int | None,
+        typer.Option("--dimension", help="d. [default: 200, or all columns of --embeddings]"),
     ] = None,
     length: Annotated[int, typer.Option("--length", help="L, tokens per sentence.")] = 2,
-    window: Annotated[int, typer.Option("--window", help="Words at most so far apart are neighbours.")] = 5,
-    least: Annotated[int, typer.Option("--least", help="Words that occur less often are left out.")] = 5,
-    centre: Annotated[bool, typer.Option("--centre/--no-centre", help="Take the mean token off.")] = True,
-    whiten: Annotated[bool, typer.Option("--whiten/--no-whiten", help="Make the tokens' covariance σ²I.")] = False,
-    sigma: Annotated[float, typer.Option("--sigma", "--token-deviation", help="σ of the tokens.")] = 0.5,
+    window: Annotated[
+        int, typer.Option("--window", help="Words at most so far apart are neighbours.")
+    ] = 5,
+    least: Annotated[
+        int, typer.Option("--least", help="Words that occur less often are left out.")
+    ] = 5,
+    centre: Annotated[
+        bool, typer.Option("--centre/--no-centre", help="Take the mean token off.")
+    ] = True,
+    whiten: Annotated[
+        bool, typer.Option("--whiten/--no-whiten", help="Make the tokens' covariance σ²I.")
+    ] = False,
+    sigma: Annotated[
+        float, typer.Option("--sigma", "--token-deviation", help="σ of the tokens.")
+    ] = 0.5,
     embeddings: Annotated[
         Path | None,
-        typer.Option("--embeddings", help="Your own vectors: .npy, .npz or .safetensors, FILE or FILE:NAME."),
+        typer.Option(
+            "--embeddings", help="Your own vectors: .npy, .npz or .safetensors, FILE or FILE:NAME."
+        ),
     ] = None,
-    ids: Annotated[Path | None, typer.Option("--ids", help="The token ids that go with --embeddings.")] = None,
+    ids: Annotated[
+        Path | None, typer.Option("--ids", help="The token ids that go with --embeddings.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Turn text into sentences of L word vectors. For `--data` of train, gamp, compare and phase-of."""
+    """Turn text into sentences of L word vectors. For `--data` of train, gamp, compare and
+    phase-of."""
     if out.suffix != ".npz":
         raise ValueError(f"--out: expected a name ending in .npz, got {str(out)!r}")
     folder("--out", out.parent)
@@ -44,7 +63,7 @@ def text(
         raise ValueError("--embeddings, --ids: each needs the other")
     if embeddings is not None and files:
         raise ValueError("--embeddings: vectors and ids take the place of text; give no FILE")
-    from dotphase.text import read_embeddings, read_text
+    from ..text.reading import read_embeddings, read_text
 
     options = {"centre": centre, "whiten": whiten, "deviation": sigma}
     if embeddings is not None and ids is not None:
@@ -53,7 +72,11 @@ def text(
         size = 200 if dimension is None else dimension
         found = read_text(files or (), size, length, window=window, least=least, **options)
     found.save(out)
-    typer.echo(json.dumps(found.to_dict() | {"file": str(out)}, indent=2) if as_json else f"{found!r}\n{out}")
+    typer.echo(
+        json.dumps(found.to_dict() | {"file": str(out)}, indent=2)
+        if as_json
+        else f"{found!r}\n{out}"
+    )
 
 
 @of_scenario("sample_ratio", data=True)
@@ -61,15 +84,17 @@ def phase_of(
     task: Scenario,
     data: Sentences | None,
     alpha: Annotated[
-        float | None, typer.Option("--alpha", "--sample-ratio", help="α. [default: n/d of the sentences]")
+        float | None,
+        typer.Option("--alpha", "--sample-ratio", help="α. [default: n/d of the sentences]"),
     ] = None,
     minimum: Minimum = "reached",
     as_json: Json = False,
 ) -> None:
-    """Where sentences stand in the phase diagram. Their law, the mechanism that wins, and α_c beside."""
+    """Where sentences stand in the phase diagram. Their law, the mechanism that wins, and α_c
+    beside."""
     if data is None:
         raise ValueError("--data: which sentences? `dotphase text` makes a file of them")
-    from dotphase.text import phase_of as run
+    from ..text.phase import phase_of as run
 
     ratio = data.count / data.dimension if alpha is None else alpha
     found = run(data, task.vary(sample_ratio=ratio), minimum=minimum, progress=True)

@@ -12,17 +12,22 @@ from .errors import NO_ANSWER
 from .options import Json, Minimum, Rtol, Seed, of_scenario, print_table, progress_bar
 
 if TYPE_CHECKING:
-    from dotphase.scenario import Scenario
-    from dotphase.theory import Solution
+    from ..scenario.scenario import Scenario
+    from ..theory.solver.solution import Solution
 
 
 @of_scenario()
 def solve(
     task: Scenario,
-    branch: Annotated[str, typer.Option("--branch", help="semantic, positional, uninformed or all.")] = "all",
+    branch: Annotated[
+        str, typer.Option("--branch", help="semantic, positional, uninformed or all.")
+    ] = "all",
     minimum: Minimum = "lowest",
     d: Annotated[
-        int | None, typer.Option("--d", help="A finite dimension, as far as the theory has it. [default: infinite]")
+        int | None,
+        typer.Option(
+            "--d", help="A finite dimension, as far as the theory has it. [default: infinite]"
+        ),
     ] = None,
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
@@ -31,10 +36,11 @@ def solve(
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """What the theory says of each branch. Test error, training loss, overlaps and stability, each with its error."""
-    from dotphase.gaussian import Sobol
-    from dotphase.theory import solve_many
-    from dotphase.theory.starts import NAMES
+    """What the theory says of each branch. Test error, training loss, overlaps and stability, each
+    with its error."""
+    from ..numerics.rules import Sobol
+    from ..theory.solver.solve import solve_many
+    from ..theory.solver.starts import NAMES
 
     if branch not in (*NAMES, "all"):
         raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
@@ -43,7 +49,9 @@ def solve(
     with progress_bar("solving") as progress:
         found = solve_many([task] * len(starts), starts, progress=progress, **options)
     if as_json:
-        answers = [s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found]
+        answers = [
+            s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found
+        ]
         typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
     else:
         typer.echo(str(task))
@@ -54,18 +62,20 @@ def solve(
 @of_scenario()
 def baseline(
     task: Scenario,
-    d: Annotated[int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")] = None,
+    d: Annotated[
+        int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")
+    ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
     """The linear positional baseline. The best test error without looking at the tokens."""
     if d is not None:
-        from dotphase.finite import fit_linear
+        from ..finite.linear_fit import fit_linear
 
         fits = fit_linear(task, d, seeds, progress=True)
         typer.echo(json.dumps(fits.to_dict(), indent=2) if as_json else str(fits))
         return
-    from dotphase.theory import linear_baseline
+    from ..theory.baseline import linear_baseline
 
     found = linear_baseline(task)
     if as_json:
@@ -87,8 +97,9 @@ def branches(
     as_json: Json = False,
 ) -> None:
     """Both mechanisms over several α. A table of the two branches, and which of them wins."""
-    from dotphase.gaussian import Sobol
-    from dotphase.theory import linear_baseline, solve_many
+    from ..numerics.rules import Sobol
+    from ..theory.baseline import linear_baseline
+    from ..theory.solver.solve import solve_many
 
     try:
         ratios = [float(entry) for entry in alphas.split(",")]
@@ -118,15 +129,20 @@ def _say_if_stalled(found: Iterable[Solution]) -> None:
 
 
 def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
-    """The stability of a solution, for a file and as the rows of a table; and why, where it cannot be told."""
-    from dotphase.theory import SolveError
+    """The stability of a solution, for a file and as the rows of a table; and why, where it cannot
+    be told."""
+    from ..theory.solver.solution import SolveError
 
     try:
         at = solution.stability
     except (SolveError, ArithmeticError) as error:
         return {"verdict": "unknown", "reason": str(error)}, {"stability": "unknown"}
     along = {f"eigenvalue along {name}": str(value) for name, value in at.shown.items()}
-    words = {"branch": at.branch, "replica symmetry": at.symmetry, "replicon (regular part)": str(at.replicon)}
+    words = {
+        "branch": at.branch,
+        "replica symmetry": at.symmetry,
+        "replicon (regular part)": str(at.replicon),
+    }
     return at.to_dict(), words | along
 
 
@@ -146,11 +162,15 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
     stable = [_stability(s)[1] if stability else {} for s in found]
     for name in dict.fromkeys(name for rows_of in stable for name in rows_of):
         table.append([name, *(rows_of.get(name, "") for rows_of in stable)])
-    print_table([["", *(s.branch for s in found)], *table], "fixed points, values ± standard errors")
+    print_table(
+        [["", *(s.branch for s in found)], *table], "fixed points, values ± standard errors"
+    )
     for s in found:
         if s.reason:
             typer.echo(f"{s.branch}: {s.reason}")
-    typer.echo(f"{sum(s.evaluations for s in found)} evaluations, {max(s.seconds for s in found):.1f} s")
+    typer.echo(
+        f"{sum(s.evaluations for s in found)} evaluations, {max(s.seconds for s in found):.1f} s"
+    )
 
 
 def _overlap(values: Any) -> str:
@@ -161,7 +181,7 @@ def _overlap(values: Any) -> str:
 
 
 def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, Any]:
-    from dotphase.theory.transitions import phase_of
+    from ..theory.branches.transitions import phase_of
 
     phase = phase_of([semantic, positional])
     both = {"semantic": semantic.to_dict(), "positional": positional.to_dict()}
@@ -169,12 +189,26 @@ def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, 
 
 
 def _print_branches(rows: list[tuple[float, Solution, Solution]]) -> None:
-    from dotphase.theory.transitions import phase_of
+    from ..theory.branches.transitions import phase_of
 
-    head = ["α", "semantic ε_t", "positional ε_t", "winner", "semantic ε_g", "positional ε_g", "outcome"]
+    head = [
+        "α",
+        "semantic ε_t",
+        "positional ε_t",
+        "winner",
+        "semantic ε_g",
+        "positional ε_g",
+        "outcome",
+    ]
     table: list[list[Any]] = []
     for ratio, semantic, positional in rows:
         outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))
-        losses = [semantic.train_loss, positional.train_loss, phase_of([semantic, positional]).winner]
+        losses = [
+            semantic.train_loss,
+            positional.train_loss,
+            phase_of([semantic, positional]).winner,
+        ]
         table.append([f"{ratio:g}", *losses, semantic.test_error, positional.test_error, outcomes])
-    print_table([head, *table], "the two mechanisms as data grows: the one of lower training loss wins")
+    print_table(
+        [head, *table], "the two mechanisms as data grows: the one of lower training loss wins"
+    )

@@ -1,19 +1,9 @@
-"""Theory, message passing and training laid over each other."""
+"""Theory, message passing and training compared, in standard errors.
 
-from .compare import Comparison, Entry, compare
-from .pictures import draw_clusters, draw_comparison, draw_sizes, draw_trajectories
-from .trajectories import NoisyStart, Trajectories, follow, message_passing
+`compare.py`: one scenario. `trajectories.py`: message passing and state evolution, step by step.
+`published.py`: the numerical method of the paper. `plots.py`: their pictures.
+"""
 
-__all__ = [
-    "Comparison",
-    "Entry",
-    "NoisyStart",
-    "Trajectories",
-    "compare",
-    "draw_clusters",
-    "draw_comparison",
-    "draw_sizes",
-    "draw_trajectories",
-    "follow",
-    "message_passing",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,5 @@
-"""`compare(scenario, d, seeds)`: what the theory says, what message passing finds, what training finds."""
+"""`compare(scenario, d, seeds)`: what the theory says, what message passing finds, what training
+finds."""
 
 from __future__ import annotations
 
@@ -8,14 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimate import Estimate
-from ..finite import Runs, gamp, train
 from ..finite.checks import instances
-from ..finite.source import Data
-from ..progress import Progress, reporting
-from ..results import Result, brief, numbers, text_table
-from ..scenario import Scenario
-from ..theory import Solution, solve
+from ..finite.data.source import Data
+from ..finite.message_passing.gamp import gamp
+from ..finite.training.runs import Runs
+from ..finite.training.training import train
+from ..numerics.progress import Progress, reporting
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.tables import brief, numbers, text_table
+from ..scenario.scenario import Scenario
+from ..theory.solver.solution import Solution
+from ..theory.solver.solve import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,12 +32,14 @@ SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "th
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Entry(Result):
-    """One observable on one branch: the theory's value, and the averages over seeds of both experiments.
+    """One observable on one branch: the theory's value, and the averages over seeds of both
+    experiments.
 
     The averages are those at a teacher of the expected length (`Runs.adjusted`): its length is what
-    fluctuates most from seed to seed. Sizes are averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖, ‖θ_l‖.
-    Where the theory has exactly zero a size at finite d has a positive mean of order 1/√d, so no deviation
-    is given there. `lowest`: what the theory of the lowest minima has, where `theory` is that of the reached ones.
+    fluctuates most from seed to seed. Sizes are averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖,
+    ‖θ_l‖. Where the theory has exactly zero a size at finite d has a positive mean of order 1/√d,
+    so no deviation is given there. `lowest`: what the theory of the lowest minima has, where
+    `theory` is that of the reached ones.
     """
 
     start: str
@@ -43,8 +50,8 @@ class Entry(Result):
     lowest: Estimate | None = None
 
     def deviation(self, experiment: Estimate) -> float | None:
-        """(experiment − theory) in standard errors, the theory's own added in squares; None if there is none
-        to tell."""
+        """(experiment − theory) in standard errors, the theory's own added in squares; None if
+        there is none to tell."""
         if self.theory is None or not np.isfinite(experiment.error) or self.theory.value == 0:
             return None
         return float(experiment.deviation(self.theory))
@@ -78,8 +85,9 @@ class Entry(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """All entries, and what they were made from: `theory`, `passed`, `trained` by start; `symmetry`: how far replica
-    symmetry holds at the lowest minima, in words (`Stability.symmetry`)."""
+    """All entries, and what they were made from: `theory`, `passed`, `trained` by start;
+    `symmetry`: how far replica symmetry holds at the lowest minima, in words
+    (`Stability.symmetry`)."""
 
     scenario: Scenario
     dimension: int
@@ -93,14 +101,16 @@ class Comparison(Result):
 
     @property
     def headline(self) -> str:
-        return f"theory, message passing and training at d = {self.dimension}: {brief(self.scenario)}"
+        return (
+            f"theory, message passing and training at d = {self.dimension}: {brief(self.scenario)}"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for entry in self.entries for row in entry.rows()]
 
     def plot(self) -> Figure:
         """Values and deviations from the theory of every observable."""
-        from .pictures import comparison_figure
+        from .plots import comparison_figure
 
         return comparison_figure(self)
 
@@ -124,7 +134,9 @@ class Comparison(Result):
         lines = [self.headline, text_table([_row(entry) for entry in self.entries])]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
-            lines.append(f"{start}: theory {self.theory[start].outcome} ({self.symmetry[start]}), {counts}")
+            lines.append(
+                f"{start}: theory {self.theory[start].outcome} ({self.symmetry[start]}), {counts}"
+            )
         return "\n".join(lines)
 
 
@@ -140,16 +152,18 @@ def compare(
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and lay the answers over each other.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum` of theory and
-    message passing, as in `solve`: the reached one unless told otherwise, since that is what training follows
-    (docs/minima.md), with the lowest beside it; `data`, sentences for the experiments, as in `train`; `progress`, True
-    for a bar or a function `progress(done, total)`.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum`
+    of theory and message passing, as in `solve`: the reached one unless told otherwise, since that
+    is what training follows (docs/minima.md), with the lowest beside it; `data`, sentences for the
+    experiments, as in `train`; `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
-        raise ValueError(f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}")
+        raise ValueError(
+            f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}"
+        )
     realised = instances(scenario, d, seeds, data=data)
     seeds, d = [instance.seed for instance in realised], realised[0].dimension
     theory: dict[str, Solution] = {}
@@ -164,7 +178,9 @@ def compare(
                 lowest[start] = solve(scenario, start, minimum="lowest", d=d)
             report(done := done + 1)
             advance = lambda k, _, before=done: report(before + k)
-            passed[start] = gamp(scenario, d, start, seeds, minimum=minimum, data=data, progress=advance)
+            passed[start] = gamp(
+                scenario, d, start, seeds, minimum=minimum, data=data, progress=advance
+            )
             done += len(seeds)
             advance = lambda k, _, before=done: report(before + k)
             trained[start] = train(scenario, d, start, "lbfgs", seeds, data=data, progress=advance)
@@ -190,7 +206,8 @@ def _symmetry(lowest: Solution) -> str:
 
 
 def theory_value(solution: Solution, name: str) -> Estimate | None:
-    """An observable of the theory in the convention of `Runs`, or None where the solve gave no answer."""
+    """An observable of the theory in the convention of `Runs`, or None where the solve gave no
+    answer."""
     if solution.outcome not in ("converged", "imprecise"):
         return None
     return getattr(solution, name)
@@ -203,12 +220,17 @@ def _row(entry: Entry) -> dict[str, Any]:
         "theory": "no answer" if entry.theory is None else entry.theory,
         "lowest": "–" if entry.lowest is None else entry.lowest,
     }
-    for name, mean, unit in (("message passing", entry.passed, "s.e."), ("training", entry.trained, "s.e. ")):
+    for name, mean, unit in (
+        ("message passing", entry.passed, "s.e."),
+        ("training", entry.trained, "s.e. "),
+    ):
         deviation = entry.deviation(mean)
         row |= {name: mean, unit: None if deviation is None else f"{deviation:+.1f}"}
     return row
 
 
 def _counts(*several: Runs) -> str:
-    counts = [", ".join(f"{count} {name}" for name, count in runs.outcomes.items()) for runs in several]
+    counts = [
+        ", ".join(f"{count} {name}" for name, count in runs.outcomes.items()) for runs in several
+    ]
     return f"message passing {counts[0]}, training {counts[1]}"

@@ -1,10 +1,12 @@
-"""The published way to solve the paper's task: planar rules, one local descent per node, a damped iteration.
+"""The published way to solve the paper's task: planar rules, one local descent per node, a damped
+iteration.
 
-Averages over (ξ_1, ξ_2) and, nested inside, over (η_1, η_2) by a planar rule of degree 7 with 12 nodes for the weight
-e^{−|x|²}/π, arguments times √2: 144 nodes. The inner problem goes down from z = (0, 0), to a minimum that need not be
-the lowest. The overlaps are iterated, 0.8 of the old ones kept, from fixed starts until q, m and θ move by less than
-1e-4. (The authors found test error and free energy afterwards with planar rules of degree 11; here they come from the
-144 nodes too.) For two tokens, rank one, Σ_l = σ² I, p_1 = −p_2, and A symmetric under the exchange of tokens: then q,
+Averages over (ξ_1, ξ_2) and, nested inside, over (η_1, η_2) by a planar rule of degree 7 with 12
+nodes for the weight e^{−|x|²}/π, arguments times √2: 144 nodes. The inner problem goes down from z
+= (0, 0), to a minimum that need not be the lowest. The overlaps are iterated, 0.8 of the old ones
+kept, from fixed starts until q, m and θ move by less than 1e-4. (The authors found test error and
+free energy afterwards with planar rules of degree 11; here they come from the 144 nodes too.) For
+two tokens, rank one, Σ_l = σ² I, p_1 = −p_2, and A symmetric under the exchange of tokens: then q,
 V, θ are the same for both tokens and m_1 = −m_2.
 """
 
@@ -16,12 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scenario import Scenario
 from ..scenario.checks import check_plain
+from ..scenario.scenario import Scenario
 
 NODES = 144
 KEPT, SMALL, MOST = 0.8, 1e-4, 300
-STARTS = {"positional": (0.0207, 0.2, 14.575, 0.0), "semantic": (0.907, 0.0002, 14.575, 0.347)}  # q, m, V, θ
+STARTS = {
+    "positional": (0.0207, 0.2, 14.575, 0.0),
+    "semantic": (0.907, 0.0002, 14.575, 0.347),
+}  # q, m, V, θ
 
 
 class Task(NamedTuple):
@@ -38,20 +43,27 @@ class Task(NamedTuple):
         check_plain("the published method", scenario)
         A = np.asarray(scenario.teacher.values["positional"])
         if scenario.length != 2 or scenario.ranks != (1, 1) or not np.allclose(A, A[::-1, ::-1]):
-            raise ValueError("the published method is for the paper's task with A symmetric under exchange of tokens")
+            raise ValueError(
+                "the published method is for the paper's task with A symmetric under exchange of tokens"
+            )
         number = scenario.value_of
-        return cls(number("alpha"), number("lambda"), number("sigma") ** 2, number("omega"), float(A[0, 0]))
+        return cls(
+            number("alpha"), number("lambda"), number("sigma") ** 2, number("omega"), float(A[0, 0])
+        )
 
 
 def published(
     scenario: Scenario, branch: str, inner: Callable[..., np.ndarray] | None = None
 ) -> tuple[np.ndarray, tuple[float, float], int]:
-    """Overlaps (q, m, V, θ) where the published method ends, (ε_g, ε_t) there, and how many iterations it took.
+    """Overlaps (q, m, V, θ) where the published method ends, (ε_g, ε_t) there, and how many
+    iterations it took.
 
     `inner`: `descend` unless given, or `bfgs`, a hundred times slower.
     """
     if branch not in STARTS:
-        raise ValueError(f"branch: the published method has starts for {' and '.join(STARTS)}, got {branch!r}")
+        raise ValueError(
+            f"branch: the published method has starts for {' and '.join(STARTS)}, got {branch!r}"
+        )
     task, overlaps, inner = Task.of(scenario), np.array(STARTS[branch]), inner or descend
     moved, iterations = np.inf, 0
     while moved >= SMALL and iterations < MOST:
@@ -60,7 +72,9 @@ def published(
     return overlaps, _step(task, overlaps, inner)[1], iterations
 
 
-def _step(task: Task, overlaps: np.ndarray, inner: Callable) -> tuple[np.ndarray, tuple[float, float]]:
+def _step(
+    task: Task, overlaps: np.ndarray, inner: Callable
+) -> tuple[np.ndarray, tuple[float, float]]:
     q, m, V, theta = overlaps
     alpha, ridge, variance, omega, diagonal = task
     nodes, weights = _rule()
@@ -82,7 +96,8 @@ def _step(task: Task, overlaps: np.ndarray, inner: Callable) -> tuple[np.ndarray
 
 
 def planar() -> tuple[np.ndarray, np.ndarray]:
-    """12 nodes, (2, 12), and weights for two standard normals, exact for polynomials up to degree 7."""
+    """12 nodes, (2, 12), and weights for two standard normals, exact for polynomials up to degree
+    7."""
     far = np.sqrt(3.0)
     nodes, weights = [(far, 0.0), (-far, 0.0), (0.0, far), (0.0, -far)], [1 / 36] * 4
     for sign in (1, -1):
@@ -102,7 +117,8 @@ def _rule() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _own_share(h: np.ndarray) -> np.ndarray:
-    """The diagonal of softmax(h hᵀ) for two tokens, s_l = 1/(1 + exp(h_l h_l' − h_l²)); the rest follows from it."""
+    """The diagonal of softmax(h hᵀ) for two tokens, s_l = 1/(1 + exp(h_l h_l' − h_l²)); the rest
+    follows from it."""
     return 1 / (1 + np.exp(np.clip(h * (h[::-1] - h), -500, 500)))
 
 
@@ -112,14 +128,16 @@ def bfgs(w: np.ndarray, T: np.ndarray, V: float, variance: float) -> np.ndarray:
 
     z = np.empty_like(w)
     for n in range(w.shape[1]):
-        at = lambda z, n=n: ((z - w[:, n]) ** 2).sum() / (2 * V) + variance * ((T[:, n] - _own_share(z)) ** 2).sum()
+        at = lambda z, n=n: (
+            ((z - w[:, n]) ** 2).sum() / (2 * V) + variance * ((T[:, n] - _own_share(z)) ** 2).sum()
+        )
         z[:, n] = minimize(at, np.zeros(2)).x
     return z
 
 
 def descend(w: np.ndarray, T: np.ndarray, V: float, variance: float) -> np.ndarray:
-    """The same minima as `bfgs`, all nodes at once: down |z − w|²/(2V) + σ² Σ_l (T_l − s_l(z))² from (0, 0), first by
-    short steps, then by damped Newton steps that never go up."""
+    """The same minima as `bfgs`, all nodes at once: down |z − w|²/(2V) + σ² Σ_l (T_l − s_l(z))²
+    from (0, 0), first by short steps, then by damped Newton steps that never go up."""
     cost = lambda z: ((z - w) ** 2).sum(0) / (2 * V) + variance * ((T - _own_share(z)) ** 2).sum(0)
     z = np.zeros_like(w)
     for _ in range(40):
@@ -140,10 +158,16 @@ def descend(w: np.ndarray, T: np.ndarray, V: float, variance: float) -> np.ndarr
     return z
 
 
-def _slopes(z: np.ndarray, w: np.ndarray, T: np.ndarray, V: float, variance: float) -> tuple[np.ndarray, ...]:
-    """Gradient (2, N), second derivatives along each z_l (2, N) and the mixed one (N,) of what `_descend` descends."""
+def _slopes(
+    z: np.ndarray, w: np.ndarray, T: np.ndarray, V: float, variance: float
+) -> tuple[np.ndarray, ...]:
+    """Gradient (2, N), second derivatives along each z_l (2, N) and the mixed one (N,) of what
+    `_descend` descends."""
     s = _own_share(z)
-    first, second = s * (1 - s), s * (1 - s) * (1 - 2 * s)  # ds/da, d²s/da² of a_l = z_l² − z_l z_l'
+    first, second = (
+        s * (1 - s),
+        s * (1 - s) * (1 - 2 * s),
+    )  # ds/da, d²s/da² of a_l = z_l² − z_l z_l'
     along, across = 2 * z - z[::-1], -z  # ∂a_l/∂z_l, ∂a_l/∂z_l'
     pull, stiff = 2 * variance * (s - T) * first, 2 * variance * (first**2 + (s - T) * second)
     gradient = (z - w) / V + pull * along + (pull * across)[::-1]

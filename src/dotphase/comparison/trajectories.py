@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimate import Estimate, over_seeds
 from ..finite.checks import as_seeds
-from ..finite.gamp import Gamp
-from ..finite.instance import Instance
-from ..finite.objective import Objective
+from ..finite.data.instance import Instance
+from ..finite.data.sampling import sample
+from ..finite.message_passing.gamp import Gamp
 from ..finite.overlaps import overlaps as finite_overlaps
-from ..finite.sampling import sample
-from ..gaussian import Rule
-from ..overlaps import Overlaps
-from ..results import Result
-from ..scenario import Scenario
-from ..theory.iteration import iterate
+from ..finite.training.objective import Objective
+from ..numerics.rules import Rule
+from ..overlaps.overlaps import Overlaps
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.statistics import over_seeds
+from ..scenario.scenario import Scenario
+from ..theory.state_evolution.iteration import iterate
 
 if TYPE_CHECKING:
     import xarray
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NoisyStart:
-    """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first encoding, and
-    noise.
+    """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first
+    encoding, and noise.
 
-    **Arguments**: `semantic` a; `positional` b, (r_s,) or a number; `noise` c; `response` V, the same for
-    all tokens.
+    **Arguments**: `semantic` a; `positional` b, (r_s,) or a number; `noise` c; `response` V, the
+    same for all tokens.
     """
 
     semantic: float = 0.5
@@ -43,14 +44,22 @@ class NoisyStart:
     def weights(self, instance: Instance) -> np.ndarray:
         """The weights of one instance, (d, r_s)."""
         student = instance.scenario.student
-        noise = self.noise * instance.random("start").standard_normal((instance.dimension, student.rank))
+        noise = self.noise * instance.random("start").standard_normal(
+            (instance.dimension, student.rank)
+        )
         along = np.sqrt(instance.dimension) * instance.positions[0]
-        return instance.teacher_weights @ self._columns(instance.scenario) + self.positional * along[:, None] + noise
+        return (
+            instance.teacher_weights @ self._columns(instance.scenario)
+            + self.positional * along[:, None]
+            + noise
+        )
 
     def overlaps(self, scenario: Scenario) -> Overlaps:
         """What those weights have as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ = I)."""
         if scenario.teacher_weights is not None:
-            raise ValueError("teacher_weights: state evolution from a noisy start is for teachers of random weights")
+            raise ValueError(
+                "teacher_weights: state evolution from a noisy start is for teachers of random weights"
+            )
         r_s, E = scenario.student.rank, self._columns(scenario)
         share, gamma, tau = _table(scenario)
         ones = np.ones((r_s, r_s))
@@ -69,19 +78,23 @@ class NoisyStart:
 
 
 def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from ..scenario.law import table_of
+    from ..scenario.distribution import table_of
 
     share, gamma, tau, *_ = table_of(scenario.tokens, scenario.positions, None)
     return share, gamma, tau
 
 
-def _second_moment(first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np.ndarray) -> np.ndarray:
+def _second_moment(
+    first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np.ndarray
+) -> np.ndarray:
     # ⟨Q_i Q_iᵀ⟩ along each kind of direction: teacher, noise and encoding are independent.
     within = E.T @ E + start.noise**2 * np.eye(len(ones))
     return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
 
 
-def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, seed: int) -> list[Overlaps]:
+def message_passing(
+    scenario: Scenario, d: int, start: NoisyStart, steps: int, seed: int
+) -> list[Overlaps]:
     """The undamped iterates of message passing on one sample, as overlaps, the start first."""
     instance = Instance(scenario, d, seed)
     method = Gamp(Objective(sample(instance)))
@@ -97,8 +110,8 @@ def message_passing(scenario: Scenario, d: int, start: NoisyStart, steps: int, s
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Trajectories(Result):
-    """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps flattened,
-    (k, F).
+    """Iterates of the theory, and of message passing over seeds: per iterate, the four overlaps
+    flattened, (k, F).
 
     - `labels`: which overlap each of the F columns is.
     - `theory`: (k, F);  `passed`: (seeds, k, F).
@@ -113,7 +126,9 @@ class Trajectories(Result):
 
     @property
     def headline(self) -> str:
-        return f"{len(self.theory) - 1} iterations of theory and message passing, d = {self.dimension}"
+        return (
+            f"{len(self.theory) - 1} iterations of theory and message passing, d = {self.dimension}"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         """Per iterate and overlap: the theory, and the average over seeds."""
@@ -129,11 +144,13 @@ class Trajectories(Result):
 
         axes = ("iterate", "overlap")
         variables = {"theory": (axes, self.theory), "gamp": (("seed", *axes), self.passed)}
-        return xarray.Dataset(variables, {"overlap": list(self.labels)}, {"description": self.headline})
+        return xarray.Dataset(
+            variables, {"overlap": list(self.labels)}, {"description": self.headline}
+        )
 
     def plot(self) -> Figure:
         """Every overlap against iterations: state evolution and message passing."""
-        from .pictures import trajectories_figure
+        from .plots import trajectories_figure
 
         return trajectories_figure(self, self.labels[:6], self.headline)
 
@@ -143,7 +160,8 @@ class Trajectories(Result):
 
     @property
     def deviations(self) -> np.ndarray:
-        """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither moves."""
+        """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither
+        moves."""
         mean = self.mean
         gap = mean.value - self.theory
         return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.error, 1e-300), 0.0)
@@ -159,12 +177,18 @@ def follow(
 ) -> Trajectories:
     """Both algorithms from the same noisy start: `steps` undamped iterations each.
 
-    **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian average.
+    **Arguments**: `scenario`; `d` and `seeds` of message passing; `rule` of the theory's Gaussian
+    average.
     """
     if scenario.tokens.joint:
-        raise ValueError("tokens: iterate by iterate the two are compared for tokens that are not correlated")
+        raise ValueError(
+            "tokens: iterate by iterate the two are compared for tokens that are not correlated"
+        )
     theory = [_flat(o) for o in iterate(scenario, start.overlaps(scenario), steps, rule)]
-    passed = [[_flat(o) for o in message_passing(scenario, d, start, steps, seed)] for seed in as_seeds(seeds)]
+    passed = [
+        [_flat(o) for o in message_passing(scenario, d, start, steps, seed)]
+        for seed in as_seeds(seeds)
+    ]
     return Trajectories(d, _labels(scenario), np.array(theory), np.array(passed))
 
 
@@ -179,7 +203,12 @@ def _labels(scenario: Scenario) -> tuple[str, ...]:
     rows, columns = np.tril_indices(r_s)
     square = [f"{a + 1}{b + 1}" if r_s > 1 else "" for a, b in zip(rows, columns, strict=True)]
     sizes = {"q": square, "V": square, "m": [f"{a + 1}" if r_s > 1 else "" for a in range(r_s)]}
-    sizes["θ"] = [f"{a + 1}{t + 1}" if r_s * r_t > 1 else "" for a in range(r_s) for t in range(r_t)]
+    sizes["θ"] = [
+        f"{a + 1}{t + 1}" if r_s * r_t > 1 else "" for a in range(r_s) for t in range(r_t)
+    ]
     return tuple(
-        f"{name}_{l + 1}{('^' + i) if i else ''}" for name, inner in sizes.items() for l in range(length) for i in inner
+        f"{name}_{l + 1}{('^' + i) if i else ''}"
+        for name, inner in sizes.items()
+        for l in range(length)
+        for i in inner
     )

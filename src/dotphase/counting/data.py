@@ -14,8 +14,8 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase
 class CountingTask:
     """Sequences of `length` letters out of an alphabet of `letters`, all equally likely.
 
-    `samples` different sequences are drawn; the first `train_share` of them are trained on, the rest
-    validate. No sequence occurs twice, so no validation sequence has been trained on.
+    `samples` different sequences are drawn; the first `train_share` of them are trained on, the
+    rest validate. No sequence occurs twice, so no validation sequence has been trained on.
     """
 
     length: int = 10
@@ -25,16 +25,22 @@ class CountingTask:
 
     def __post_init__(self) -> None:
         if self.length < 1 or self.letters < 1:
-            raise ValueError(f"need at least one letter and one position, got {self.letters} and {self.length}")
+            raise ValueError(
+                f"need at least one letter and one position, got {self.letters} and {self.length}"
+            )
         if not 0 < self.train_share < 1:
-            raise ValueError(f"train_share must lie strictly between 0 and 1, got {self.train_share}")
+            raise ValueError(
+                f"train_share must lie strictly between 0 and 1, got {self.train_share}"
+            )
         if not 2 <= self.samples <= self.letters**self.length:
             raise ValueError(
                 f"cannot draw {self.samples} different sequences: "
                 f"{self.letters} letters at {self.length} positions make {self.letters**self.length}"
             )
         if self.train_samples in (0, self.samples):
-            raise ValueError(f"{self.samples} samples leave nothing to train on or to validate with")
+            raise ValueError(
+                f"{self.samples} samples leave nothing to train on or to validate with"
+            )
 
     @property
     def train_samples(self) -> int:
@@ -42,7 +48,8 @@ class CountingTask:
 
 
 class Data(NamedTuple):
-    """Token sequences, (samples, length) integers in 0..letters-1; the labels are `count_letters` of them."""
+    """Token sequences, (samples, length) integers in 0..letters-1; the labels are `count_letters`
+    of them."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -80,7 +87,8 @@ def _draw_by_number(task, rng):
 
 
 def _draw_and_reject(task, rng):
-    """Large alphabets: draw freely and keep each sequence's first occurrence until there are enough."""
+    """Large alphabets: draw freely and keep each sequence's first occurrence until there are
+    enough."""
     drawn = np.empty((0, task.length), np.int32)
     while len(drawn) < task.samples:
         missing = task.samples - len(drawn)
@@ -103,5 +111,7 @@ def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     if unknown:
         raise ValueError(f"{''.join(unknown)!r} not among the letters {known} of this run")
     if len(text) != task.length:
-        raise ValueError(f"the sentence has {len(text)} letters, this run was trained on {task.length}")
+        raise ValueError(
+            f"the sentence has {len(text)} letters, this run was trained on {task.length}"
+        )
     return np.array([known.index(letter) for letter in text], np.int32)

@@ -11,8 +11,8 @@ import numpy as np
 import optax
 from jax import Array
 
-from dotphase.counting.data import count_letters
-from dotphase.counting.transformer import Mechanism, Weights, logits
+from .data import count_letters
+from .transformer import Mechanism, Weights, logits
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Record(NamedTuple):
 
 @partial(jax.jit, static_argnames="mechanism")
 def loss_and_accuracy(weights: Weights, tokens: Array, mechanism: Mechanism) -> tuple[Array, Array]:
-    """Cross-entropy −⟨log p(c_i)⟩ and share of positions counted right, averaged over all positions."""
+    """Cross-entropy −⟨log p(c_i)⟩ and share of positions counted right, averaged over all
+    positions."""
     counts = count_letters(tokens)
     scores = logits(weights, tokens, mechanism)
     # One-hot again instead of picking the label's entry, for the sake of the gradient.
@@ -70,7 +71,9 @@ def train_step(
     state: State, tokens: Array, mechanism: Mechanism, optimiser: optax.GradientTransformation
 ) -> tuple[State, tuple[Array, Array]]:
     """One gradient step on one batch."""
-    measured, gradient = jax.value_and_grad(loss_and_accuracy, has_aux=True)(state.weights, tokens, mechanism)
+    measured, gradient = jax.value_and_grad(loss_and_accuracy, has_aux=True)(
+        state.weights, tokens, mechanism
+    )
     update, memory = optimiser.update(gradient, state.optimiser, state.weights)
     return State(optax.apply_updates(state.weights, update), memory), measured  # pyright: ignore[reportArgumentType]
 
@@ -83,7 +86,9 @@ def shuffle_into_batches(tokens: Array, key: Array, batch: int) -> Array:
 
 
 @partial(jax.jit, static_argnames=("mechanism", "chunk"))
-def evaluate(weights: Weights, tokens: Array, mechanism: Mechanism, chunk: int = 1000) -> tuple[Array, Array]:
+def evaluate(
+    weights: Weights, tokens: Array, mechanism: Mechanism, chunk: int = 1000
+) -> tuple[Array, Array]:
     """Loss and accuracy over all of `tokens`, a chunk at a time to stay small in memory."""
     whole = tokens.shape[0] // chunk * chunk
     sums = jax.lax.map(
@@ -113,7 +118,8 @@ def epoch(
 def compiled_epoch(mechanism: Mechanism, recipe: Recipe) -> Callable[..., tuple[State, Record]]:
     """`epoch` for all seeds at once: compiled(states, train, validation, keys, number).
 
-    Seeds are on the first axes; the order of the `number`-th epoch is drawn from (key, number) alone.
+    Seeds are on the first axes; the order of the `number`-th epoch is drawn from (key, number)
+    alone.
     """
     # How many epochs there will be does not matter to one of them: do not compile again for that.
     return _compiled_epoch(mechanism, replace(recipe, epochs=1))

@@ -1,13 +1,14 @@
 """Positional or semantic? Told from the attention alone, with error bars.
 
-Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. How much of it is
-known once the two *positions* are known, and how much once the two *letters* are?
+Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. How much of
+it is known once the two *positions* are known, and how much once the two *letters* are?
 
     share(k) = Var_k(E[A | k]) / Var(A),      k = (i, j)  or  k = (t_i, t_j)
 
-A purely positional model has a position share of 1 and a smaller letter share, a semantic one the reverse.
-The smaller share need not be 0: the diagonal i = j is a pair of equal positions and, always, of equal
-letters. So they are compared with each other, and the weight on equal letters leaves the diagonal out:
+A purely positional model has a position share of 1 and a smaller letter share, a semantic one the
+reverse. The smaller share need not be 0: the diagonal i = j is a pair of equal positions and,
+always, of equal letters. So they are compared with each other, and the weight on equal letters
+leaves the diagonal out:
 
     equal-letter weight = a_= / (a_= + a_≠),   a_= = E[A_ij | t_i = t_j, i ≠ j],   a_≠ = E[A_ij | t_i ≠ t_j]
 
@@ -20,12 +21,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dotphase.counting.transformer import Mechanism, Weights, attention
-from dotphase.estimate import Estimate, over_seeds
-from dotphase.results import Result
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.statistics import over_seeds
+from .transformer import Mechanism, Weights, attention
 
 BLOCKS = 20
-ROUNDING = np.finfo(np.float32).eps ** 2  # a relative variance below this is rounding of the attention
+ROUNDING = (
+    np.finfo(np.float32).eps ** 2
+)  # a relative variance below this is rounding of the attention
 DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
 
 
@@ -35,7 +39,9 @@ class Scores(Result):
 
     position_share: Estimate
     letter_share: Estimate
-    share_difference: Estimate  # position_share − letter_share; its error knows that the two are correlated
+    share_difference: (
+        Estimate  # position_share − letter_share; its error knows that the two are correlated
+    )
     equal_letter_weight: Estimate
 
     @property
@@ -44,8 +50,8 @@ class Scores(Result):
 
     @property
     def verdict(self) -> str:
-        """The side that explains more of the attention, or "undecided" within three standard errors; "unknown" where
-        there is no attention to speak of."""
+        """The side that explains more of the attention, or "undecided" within three standard
+        errors; "unknown" where there is no attention to speak of."""
         difference = self.share_difference
         if not np.isfinite(difference.value):
             return "unknown"
@@ -65,7 +71,8 @@ class _Sums(NamedTuple):
 
 
 def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Scores:
-    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the sequences."""
+    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the
+    sequences."""
     require_enough(len(tokens))
     # Equal blocks, so that leaving out any of them is the same experiment.
     tokens = np.asarray(tokens)[: len(tokens) // BLOCKS * BLOCKS]
@@ -78,7 +85,9 @@ def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Score
 def require_enough(sequences: int) -> None:
     """Refuse to put an error bar on too few sequences."""
     if sequences < 2 * BLOCKS:
-        raise ValueError(f"need at least {2 * BLOCKS} validation sequences for an error bar, got {sequences}")
+        raise ValueError(
+            f"need at least {2 * BLOCKS} validation sequences for an error bar, got {sequences}"
+        )
 
 
 def mean_scores(scores: Sequence[Scores]) -> Scores:
@@ -86,7 +95,12 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
     if len(scores) == 1:
         return scores[0]
     values = lambda name: [getattr(score, name).value for score in scores]
-    return Scores(*(over_seeds([v if np.isfinite(v) else None for v in values(f.name)]) for f in fields(Scores)))
+    return Scores(
+        *(
+            over_seeds([v if np.isfinite(v) else None for v in values(f.name)])
+            for f in fields(Scores)
+        )
+    )
 
 
 def no_scores() -> Scores:
@@ -141,8 +155,12 @@ def _share_difference(sums):
 def _equal_letter_weight(sums):
     length = len(sums.positions)
     # Equal letters, less the diagonal i = j, where they are equal by force.
-    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (np.trace(sums.pairs) - sums.number * length)
-    different = (sums.letters.sum() - np.trace(sums.letters)) / (sums.pairs.sum() - np.trace(sums.pairs))
+    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (
+        np.trace(sums.pairs) - sums.number * length
+    )
+    different = (sums.letters.sum() - np.trace(sums.letters)) / (
+        sums.pairs.sum() - np.trace(sums.pairs)
+    )
     return equal / (equal + different)
 
 
@@ -156,6 +174,7 @@ def _jackknife(score: Callable[[_Sums], float], sums: _Sums) -> Estimate:
     """
     whole = _Sums(*(column.sum(axis=0) for column in sums))
     without = [
-        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True)))) for b in range(BLOCKS)
+        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True))))
+        for b in range(BLOCKS)
     ]
     return Estimate(float(score(whole)), float((BLOCKS - 1) ** 0.5 * np.std(without)))

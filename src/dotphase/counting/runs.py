@@ -1,7 +1,9 @@
-"""A run on disk: what was asked (config.json), where it began (initial.npz), how far it is (checkpoint.npz).
+"""A run on disk: what was asked (config.json), where it began (initial.npz), how far it is
+(checkpoint.npz).
 
-Plain JSON and NumPy archives. Every file is written under another name first and then put in place in one
-step, so that a run killed at any moment leaves either the old file or the new one, never half of one.
+Plain JSON and NumPy archives. Every file is written under another name first and then put in place
+in one step, so that a run killed at any moment leaves either the old file or the new one, never
+half of one.
 """
 
 import json
@@ -15,11 +17,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dotphase.counting.data import CountingTask
-from dotphase.counting.epochs import Recipe, Record, State
-from dotphase.counting.transformer import MECHANISMS, Mechanism, Weights
-from dotphase.estimate import plain
-from dotphase.results import Result
+from ..results.json import plain
+from ..results.result import Result
+from .data import CountingTask
+from .epochs import Recipe, Record, State
+from .transformer import MECHANISMS, Mechanism, Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +36,8 @@ class RunError(ValueError):
 
 @dataclass(frozen=True)
 class Surgery:
-    """The origin of weights not drawn at random: a trained `mechanism`, folded, plus `noise`·N(0, 1)."""
+    """The origin of weights not drawn at random: a trained `mechanism`, folded, plus `noise`·N(0,
+    1)."""
 
     mechanism: Mechanism
     noise: float = 1e-3
@@ -58,11 +61,17 @@ class Experiment:
 
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
-            raise ValueError(f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}")
+            raise ValueError(
+                f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
+            )
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise ValueError(f"seeds must be different numbers from 0 up, at least one; got {self.seeds}")
+            raise ValueError(
+                f"seeds must be different numbers from 0 up, at least one; got {self.seeds}"
+            )
         if self.width < 2 or self.width % 2 or self.hidden < 1:
-            raise ValueError(f"width must be even and hidden positive, got {self.width} and {self.hidden}")
+            raise ValueError(
+                f"width must be even and hidden positive, got {self.width} and {self.hidden}"
+            )
         if self.recipe.batch > self.task.train_samples:
             raise ValueError(
                 f"a batch of {self.recipe.batch} is more than the {self.task.train_samples} training samples"
@@ -86,7 +95,8 @@ class Experiment:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Run(Result):
-    """A run so far. Seeds on the first axis of every array; epochs on the second axis of the history."""
+    """A run so far. Seeds on the first axis of every array; epochs on the second axis of the
+    history."""
 
     experiment: Experiment
     initial: Weights
@@ -97,7 +107,10 @@ class Run(Result):
 
     @property
     def headline(self) -> str:
-        seeds, epochs = len(self.experiment.seeds), f"{self.epochs_done} of {self.experiment.recipe.epochs} epochs"
+        seeds, epochs = (
+            len(self.experiment.seeds),
+            f"{self.epochs_done} of {self.experiment.recipe.epochs} epochs",
+        )
         return f"counting, {self.experiment.mechanism} mechanism, {seeds} seeds, {epochs}: {self.reached}"
 
     @property
@@ -105,7 +118,9 @@ class Run(Result):
         """The present loss and accuracy, averaged over the seeds that have not diverged."""
         if not self.epochs_done:
             return "no epoch yet"
-        mean = lambda values: np.mean(np.asarray(values)[~self.diverged, -1]) if not self.diverged.all() else np.nan
+        mean = lambda values: (
+            np.mean(np.asarray(values)[~self.diverged, -1]) if not self.diverged.all() else np.nan
+        )
         loss, accuracy = mean(self.history.train_loss), mean(self.history.validation_accuracy)
         lost = f", {self.diverged.sum()} seeds diverged" if self.diverged.any() else ""
         return f"loss {loss:.4f}, validation accuracy {accuracy:.4f}{lost}"
@@ -117,25 +132,43 @@ class Run(Result):
         return np.asarray(~np.isfinite(losses).all((0, 2)))
 
     def rows(self) -> list[dict[str, Any]]:
-        last = {name: np.asarray(a)[:, -1] for name, a in self.history._asdict().items() if self.epochs_done}
+        last = {
+            name: np.asarray(a)[:, -1]
+            for name, a in self.history._asdict().items()
+            if self.epochs_done
+        }
         return [
-            {"seed": seed, "epochs": self.epochs_done, **{name: float(column[s]) for name, column in last.items()}}
+            {
+                "seed": seed,
+                "epochs": self.epochs_done,
+                **{name: float(column[s]) for name, column in last.items()},
+            }
             for s, seed in enumerate(self.experiment.seeds)
         ]
 
     def arrays(self) -> dict[str, Any]:
-        history = {f"{name}_history": (("seed", "epoch"), np.asarray(a)) for name, a in self.history._asdict().items()}
+        history = {
+            f"{name}_history": (("seed", "epoch"), np.asarray(a))
+            for name, a in self.history._asdict().items()
+        }
         weights = _named(self.state.weights)
-        return history | {n: (("seed", *(f"{n}_{k}" for k in range(a.ndim - 1))), a) for n, a in weights.items()}
+        return history | {
+            n: (("seed", *(f"{n}_{k}" for k in range(a.ndim - 1))), a) for n, a in weights.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
-        """The experiment, the last epoch of every seed, and the history; the weights are in `save` and `to_xarray`."""
+        """The experiment, the last epoch of every seed, and the history; the weights are in `save`
+        and `to_xarray`."""
         history = {name: plain(a) for name, a in self.history._asdict().items()}
-        return {"experiment": self.experiment.to_dict(), "seeds": plain(self.rows()), "history": history}
+        return {
+            "experiment": self.experiment.to_dict(),
+            "seeds": plain(self.rows()),
+            "history": history,
+        }
 
     def plot(self) -> "Figure":
         """Loss and error against epochs."""
-        from dotphase.counting.pictures import learning_curves
+        from .plots import learning_curves
 
         return learning_curves([self])
 
@@ -167,16 +200,23 @@ def prepared(directory: str | os.PathLike) -> Path:
         (place / "writable").unlink()
     except OSError as error:
         raise RunError(f"{place} cannot be written to: {error.strerror or error}") from None
-    others = [p.name for p in place.iterdir() if p.name not in FILES and not p.name.endswith(UNFINISHED)]
+    others = [
+        p.name for p in place.iterdir() if p.name not in FILES and not p.name.endswith(UNFINISHED)
+    ]
     if others and not (place / "config.json").exists():
-        raise RunError(f"{place} holds something else ({', '.join(sorted(others)[:3])}): choose another directory")
+        raise RunError(
+            f"{place} holds something else ({', '.join(sorted(others)[:3])}): choose another directory"
+        )
     return place
 
 
 def begin(directory: Path, run: Run) -> None:
     """Write the files of a run."""
     config = json.dumps(run.experiment.to_dict(), indent=2) + "\n"
-    _put(directory / "initial.npz", lambda file: np.savez(file, allow_pickle=False, **_named(run.initial)))
+    _put(
+        directory / "initial.npz",
+        lambda file: np.savez(file, allow_pickle=False, **_named(run.initial)),
+    )
     save_checkpoint(directory, run)
     # Last, so that a directory with a config is always complete.
     _put(directory / "config.json", lambda file: file.write(config.encode()))
@@ -184,7 +224,10 @@ def begin(directory: Path, run: Run) -> None:
 
 def save_checkpoint(directory: Path, run: Run) -> None:
     """Replace the checkpoint by one of the run as it stands now."""
-    _put(directory / "checkpoint.npz", lambda file: np.savez(file, allow_pickle=False, **_checkpoint(run)))
+    _put(
+        directory / "checkpoint.npz",
+        lambda file: np.savez(file, allow_pickle=False, **_checkpoint(run)),
+    )
 
 
 def load(directory: str | os.PathLike) -> Run:
@@ -201,13 +244,18 @@ def load(directory: str | os.PathLike) -> Run:
 
 
 def resume(directory: Path, fresh: Run) -> Run:
-    """The run in `directory`, provided that it is the same experiment as `fresh` from the same start."""
+    """The run in `directory`, provided that it is the same experiment as `fresh` from the same
+    start."""
     found = load(directory)
     differing = _differences(found.experiment.to_dict(), fresh.experiment.to_dict())
     if differing:
-        raise RunError(f"{directory} holds another run ({'; '.join(differing)}): choose another directory")
+        raise RunError(
+            f"{directory} holds another run ({'; '.join(differing)}): choose another directory"
+        )
     if any(not np.array_equal(a, b) for a, b in zip(found.initial, fresh.initial, strict=True)):
-        raise RunError(f"{directory} holds a run from other initial weights: choose another directory")
+        raise RunError(
+            f"{directory} holds a run from other initial weights: choose another directory"
+        )
     return found
 
 
@@ -238,7 +286,9 @@ def _checkpoint(run: Run) -> dict[str, np.ndarray]:
     return arrays | {f"optimiser.{i}": np.asarray(leaf) for i, leaf in enumerate(memory)}
 
 
-def _from_checkpoint(experiment: Experiment, initial: Weights, arrays: dict[str, np.ndarray]) -> Run:
+def _from_checkpoint(
+    experiment: Experiment, initial: Weights, arrays: dict[str, np.ndarray]
+) -> Run:
     weights = _weights(arrays, "weights.")
     history = Record(*(arrays[f"history.{name}"] for name in Record._fields))
     blank = jax.eval_shape(jax.vmap(experiment.recipe.build().init), weights)

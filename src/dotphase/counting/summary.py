@@ -6,21 +6,22 @@ from typing import Any
 import jax
 import numpy as np
 
-from dotphase.counting.metrics import Scores, mean_scores, measure, no_scores
-from dotphase.counting.runs import Run
-from dotphase.counting.training import all_data
-from dotphase.counting.transformer import Weights
-from dotphase.estimate import Estimate, over_seeds
-from dotphase.results import Result
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.statistics import over_seeds
+from .metrics import Scores, mean_scores, measure, no_scores
+from .runs import Run
+from .training import all_data
+from .transformer import Weights
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SeedSummary(Result):
-    """One seed: its validation accuracy, what its attention says, and the verdict from that ("diverged" if there is no
-    attention to speak of).
+    """One seed: its validation accuracy, what its attention says, and the verdict from that
+    ("diverged" if there is no attention to speak of).
 
-    At a constant learning rate the accuracy goes on jumping from epoch to epoch; `settled` is its mean over
-    the last tenth of the epochs, `accuracy` that of the weights as they are.
+    At a constant learning rate the accuracy goes on jumping from epoch to epoch; `settled` is its
+    mean over the last tenth of the epochs, `accuracy` that of the weights as they are.
     """
 
     seed: int
@@ -73,9 +74,13 @@ def summarise(run: Run) -> Summary:
     for s, seed in enumerate(run.experiment.seeds):
         lost = bool(run.diverged[s])
         scores = no_scores() if lost else measure(seed_weights(run, s), validation[s], mechanism)
-        seeds.append(SeedSummary(seed, *_accuracies(run, s), scores, "diverged" if lost else scores.verdict))
+        seeds.append(
+            SeedSummary(seed, *_accuracies(run, s), scores, "diverged" if lost else scores.verdict)
+        )
     kept = [seed for seed in seeds if seed.verdict != "diverged"]
-    accuracy, settled = (over_seeds([getattr(seed, name) for seed in kept]) for name in ("accuracy", "settled"))
+    accuracy, settled = (
+        over_seeds([getattr(seed, name) for seed in kept]) for name in ("accuracy", "settled")
+    )
     scores = mean_scores([seed.scores for seed in seeds])
     return Summary(mechanism, run.epochs_done, seeds, accuracy, settled, scores)
 

@@ -1,8 +1,8 @@
 """Surgery: is a restricted model a minimum of the free landscape too?
 
-Fold the restriction into the weights, shake them, lift the restriction and go on with plain gradient steps.
-If the model stays where it is, though every weight may now move, its mechanism is a minimum of the one loss
-that all mechanisms share.
+Fold the restriction into the weights, shake them, lift the restriction and go on with plain
+gradient steps. If the model stays where it is, though every weight may now move, its mechanism is a
+minimum of the one loss that all mechanisms share.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,22 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
-from dotphase.counting.epochs import Recipe, evaluate
-from dotphase.counting.metrics import Scores, measure
-from dotphase.counting.runs import Experiment, Run, Surgery, prepared
-from dotphase.counting.training import NOISE, all_data, single_precision, streams, train_from
-from dotphase.counting.transformer import Mechanism, Weights, attention, fold
-from dotphase.estimate import plain
-from dotphase.progress import Progress
-from dotphase.results import Result
+from ..numerics.progress import Progress
+from ..results.json import plain
+from ..results.result import Result
+from .epochs import Recipe, evaluate
+from .metrics import Scores, measure
+from .runs import Experiment, Run, Surgery, prepared
+from .training import NOISE, all_data, single_precision, streams, train_from
+from .transformer import Mechanism, Weights, attention, fold
 
 AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recovery(Result):
-    """What stayed of one seed. Distances are Euclidean, over all weights of the free parameterisation."""
+    """What stayed of one seed. Distances are Euclidean, over all weights of the free
+    parameterisation."""
 
     seed: int
     accuracy_before: float  # the trained, restricted model
@@ -40,7 +41,9 @@ class Recovery(Result):
     distance_travelled: float  # from the random initial weights to the trained ones
     distance_shaken: float  # by the noise
     distance_moved: float  # from the operated weights to the final ones
-    attention_change: float  # ½ Σ_j |A_ij − A'_ij|, trained against final, mean over rows and sequences
+    attention_change: (
+        float  # ½ Σ_j |A_ij − A'_ij|, trained against final, mean over rows and sequences
+    )
     attention_scale: float  # the same between the trained model's attention and a uniform one
     scores_before: Scores
     scores_after: Scores
@@ -66,9 +69,14 @@ def operate(weights: Weights, mechanism: Mechanism, key: Array, noise: float) ->
     return unflatten(flat + noise * jax.random.normal(key, flat.shape, jnp.float32))
 
 
-def surgery_of(experiment: Experiment, recipe: Recipe = AFTERCARE, noise: float = 1e-3) -> Experiment:
-    """The experiment that follows surgery: unrestricted, from the operated weights, on the same data."""
-    return replace(experiment, mechanism="free", recipe=recipe, surgery=Surgery(experiment.mechanism, noise))
+def surgery_of(
+    experiment: Experiment, recipe: Recipe = AFTERCARE, noise: float = 1e-3
+) -> Experiment:
+    """The experiment that follows surgery: unrestricted, from the operated weights, on the same
+    data."""
+    return replace(
+        experiment, mechanism="free", recipe=recipe, surgery=Surgery(experiment.mechanism, noise)
+    )
 
 
 @single_precision
@@ -86,22 +94,29 @@ def perform(
     experiment = surgery_of(run.experiment, recipe, noise)
     keys = streams(experiment.seeds, NOISE)
     mechanism = run.experiment.mechanism
-    operated = jax.vmap(lambda weights, key: operate(weights, mechanism, key, noise))(run.state.weights, keys)
+    operated = jax.vmap(lambda weights, key: operate(weights, mechanism, key, noise))(
+        run.state.weights, keys
+    )
     return train_from(operated, experiment, directory, on_epoch, progress)
 
 
 def what_stayed(before: Run, after: Run) -> list[Recovery]:
-    """Compare a trained run with the run that followed its surgery, seed by seed, on the validation data."""
+    """Compare a trained run with the run that followed its surgery, seed by seed, on the validation
+    data."""
     validation = all_data(before.experiment).validation
     return [
-        _recovery(seed, _seed(before, s), _seed(after, s), before.experiment.mechanism, validation[s])
+        _recovery(
+            seed, _seed(before, s), _seed(after, s), before.experiment.mechanism, validation[s]
+        )
         for s, seed in enumerate(before.experiment.seeds)
     ]
 
 
 def distance(a: Weights, b: Weights) -> float:
     """‖a − b‖ over all weights."""
-    differences = [np.asarray(x, np.float64) - np.asarray(y, np.float64) for x, y in zip(a, b, strict=True)]
+    differences = [
+        np.asarray(x, np.float64) - np.asarray(y, np.float64) for x, y in zip(a, b, strict=True)
+    ]
     return float(np.sqrt(sum(np.square(d).sum() for d in differences)))
 
 

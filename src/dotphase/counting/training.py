@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dotphase.counting import runs
-from dotphase.counting.data import Data, make_data
-from dotphase.counting.epochs import Record, State, compiled_epoch
-from dotphase.counting.runs import Experiment, Run, RunError
-from dotphase.counting.transformer import Weights, initial_weights
-from dotphase.progress import Progress, reporting
+from ..numerics.progress import Progress, reporting
+from . import runs
+from .data import Data, make_data
+from .epochs import Record, State, compiled_epoch
+from .runs import Experiment, Run, RunError
+from .transformer import Weights, initial_weights
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -35,7 +35,8 @@ def streams(seeds: tuple[int, ...], use: int) -> Array:
 
 
 def single_precision(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Run `function` with double precision off, so that a run does not depend on how the process is set."""
+    """Run `function` with double precision off, so that a run does not depend on how the process is
+    set."""
 
     @wraps(function)
     def in_single_precision(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:
@@ -73,14 +74,14 @@ def train_from(
 ) -> Run:
     """Train the seeds of `experiment` from the weights `initial` (seeds on the first axis).
 
-    With a `directory`, every epoch ends with a checkpoint in it, and a run found there goes on from its last
-    complete epoch. The order of epoch e is drawn from (seed, e) alone, so an epoch begun again is
-    the same epoch, and an interrupted run ends in bitwise the weights of an uninterrupted one.
-    A directory that holds a different run is refused (`RunError`).
+    With a `directory`, every epoch ends with a checkpoint in it, and a run found there goes on from
+    its last complete epoch. The order of epoch e is drawn from (seed, e) alone, so an epoch begun
+    again is the same epoch, and an interrupted run ends in bitwise the weights of an uninterrupted
+    one. A directory that holds a different run is refused (`RunError`).
 
-    `on_epoch` sees the run after every epoch and, once, as it was found; `progress` is True for a bar, or a function
-    `progress(done, total)`. A seed whose loss is not finite any more has diverged: its summary says so, and once all
-    of them have, training stops (`RunError`).
+    `on_epoch` sees the run after every epoch and, once, as it was found; `progress` is True for a
+    bar, or a function `progress(done, total)`. A seed whose loss is not finite any more has
+    diverged: its summary says so, and once all of them have, training stops (`RunError`).
     """
     run = _unstarted(initial, experiment)
     place = None if directory is None else runs.prepared(directory)
@@ -91,12 +92,16 @@ def train_from(
             runs.begin(place, run)
     on_epoch(run)
     data = all_data(experiment)
-    with reporting(progress, f"training, {experiment.mechanism}", experiment.recipe.epochs) as report:
+    with reporting(
+        progress, f"training, {experiment.mechanism}", experiment.recipe.epochs
+    ) as report:
         while not run.finished:
             run = _next_epoch(run, data)
             if run.diverged.all():
                 rate = experiment.recipe.learning_rate
-                raise RunError(f"every seed diverged in epoch {run.epochs_done}: lower the learning rate ({rate:g})")
+                raise RunError(
+                    f"every seed diverged in epoch {run.epochs_done}: lower the learning rate ({rate:g})"
+                )
             if place is not None:
                 runs.save_checkpoint(place, run)
             on_epoch(run)
@@ -107,7 +112,9 @@ def train_from(
 def all_data(experiment: Experiment) -> Data:
     """The data of all seeds, (seeds, samples, length): each seed draws its own."""
     each = [make_data(experiment.task, seed) for seed in experiment.seeds]
-    return Data(np.stack([data.train for data in each]), np.stack([data.validation for data in each]))
+    return Data(
+        np.stack([data.train for data in each]), np.stack([data.validation for data in each])
+    )
 
 
 def _unstarted(initial: Weights, experiment: Experiment) -> Run:

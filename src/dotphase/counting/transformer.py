@@ -5,10 +5,11 @@
     z_i    = Σ_j A_ij x_j W_V                                        no skip connection
     logits = relu(LayerNorm(z) W_in + b_in) W_out + b_out            one logit per count 0..L
 
-A mechanism restricts what the scores s may see. Tokens live in the first half of the D coordinates, positions
-in the second; the *semantic* model scores the first half only, the *positional* model the second only, the
-*free* model has no halves. The restriction is nothing but zeros in the weights (`fold`), so a restricted
-model is a free model with some weights at zero, and all three live in one landscape.
+A mechanism restricts what the scores s may see. Tokens live in the first half of the D coordinates,
+positions in the second; the *semantic* model scores the first half only, the *positional* model the
+second only, the *free* model has no halves. The restriction is nothing but zeros in the weights
+(`fold`), so a restricted model is a free model with some weights at zero, and all three live in one
+landscape.
 """
 
 from functools import partial
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from dotphase.counting.data import CountingTask
+from .data import CountingTask
 
 Mechanism = Literal["semantic", "positional", "free"]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
@@ -43,9 +44,12 @@ class Weights(NamedTuple):
 
 @partial(jax.jit, static_argnames=("task", "width", "hidden"))
 def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int = 128) -> Weights:
-    """Random weights: embeddings N(0, 1), matrices uniform in ±1/√rows, biases 0, LayerNorm the identity."""
+    """Random weights: embeddings N(0, 1), matrices uniform in ±1/√rows, biases 0, LayerNorm the
+    identity."""
     if width % 2:
-        raise ValueError(f"width must be even, to be halved between tokens and positions; got {width}")
+        raise ValueError(
+            f"width must be even, to be halved between tokens and positions; got {width}"
+        )
     keys = iter(jax.random.split(key, 7))
     classes = task.length + 1
 
@@ -72,9 +76,11 @@ def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int
 
 
 def fold(weights: Weights, mechanism: Mechanism) -> Weights:
-    """Write a mechanism's restriction into the weights: the same model, in the free parameterisation.
+    """Write a mechanism's restriction into the weights: the same model, in the free
+    parameterisation.
 
-    What the restriction hides becomes an explicit zero, in W_E and W_pos (columns) and W_Q and W_K (rows).
+    What the restriction hides becomes an explicit zero, in W_E and W_pos (columns) and W_Q and W_K
+    (rows).
     """
     if mechanism == "free":
         return weights
@@ -92,11 +98,13 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
 
 @partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
-    """The attention probabilities A (..., L, L) of `tokens` (..., L); row i says where position i looks.
+    """The attention probabilities A (..., L, L) of `tokens` (..., L); row i says where position i
+    looks.
 
-    With X_i = [onehot(t_i) | onehot(i)] and the vocabulary U = [W_E; W_pos], x = X U, so that s = X QK Xᵀ
-    with the query-key circuit QK = (U W_Q)(U W_K)ᵀ/√D, a table of (T+L)² scores. It is formed once for all
-    sequences, instead of x W_Q and x W_K for every token: the same function, a tenth of the work.
+    With X_i = [onehot(t_i) | onehot(i)] and the vocabulary U = [W_E; W_pos], x = X U, so that s = X
+    QK Xᵀ with the query-key circuit QK = (U W_Q)(U W_K)ᵀ/√D, a table of (T+L)² scores. It is formed
+    once for all sequences, instead of x W_Q and x W_K for every token: the same function, a tenth
+    of the work.
     """
     weights = fold(weights, mechanism)
     letters, width = weights.W_E.shape
@@ -105,7 +113,9 @@ def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism
     # X is never built whole: its second block is the identity, so the products with it are slices.
     onehot = _onehot(tokens, letters)
     to_vocabulary = onehot @ QK[:letters] + QK[letters:]
-    scores = to_vocabulary[..., :letters] @ jnp.swapaxes(onehot, -1, -2) + to_vocabulary[..., letters:]
+    scores = (
+        to_vocabulary[..., :letters] @ jnp.swapaxes(onehot, -1, -2) + to_vocabulary[..., letters:]
+    )
     return jax.nn.softmax(scores, axis=-1)
 
 
@@ -126,7 +136,8 @@ def _vocabulary(weights):
 
 
 def _onehot(tokens, letters):
-    # A product with one-hot rows instead of a lookup: the lookup's gradient is a slow scatter on a CPU.
+    # A product with one-hot rows instead of a lookup: the lookup's gradient is a slow scatter on a
+    # CPU.
     return jax.nn.one_hot(tokens, letters, dtype=jnp.float32)
 
 

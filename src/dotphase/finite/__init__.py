@@ -1,47 +1,11 @@
-"""Finite d: data, training, message passing, the exact test error, the linear baseline, and the landscape."""
+"""Finite d: data, training, message passing.
 
-from .baseline import LinearFits, fit_linear, linear_test_error
-from .gamp import Gamp, Messages, gamp
-from .instance import Instance
-from .landscape import Curvature, Path, lowest_curvatures, nearest_image, relaxed_path, straight_path
-from .objective import Objective
-from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
-from .overlaps import overlaps
-from .runs import Run, Runs, Trajectory
-from .sampling import Grams, Sample, sample
-from .starts import Random, start_weights
-from .test_error import exact_test_error
-from .training import train
+`data/` instances and samples; `training/` objective, optimisers, runs; `message_passing/` GAMP;
+`test_error.py` the exact test error of given weights; `linear_fit.py` the linear baseline;
+`landscape.py` curvatures and paths between minima; `sample_minima.py` which inner minimum every
+sample sits in.
+"""
 
-__all__ = [
-    "LBFGS",
-    "Adam",
-    "Curvature",
-    "Descent",
-    "Gamp",
-    "GradientDescent",
-    "Grams",
-    "Instance",
-    "LinearFits",
-    "Messages",
-    "Objective",
-    "Optimiser",
-    "Path",
-    "Random",
-    "Run",
-    "Runs",
-    "Sample",
-    "Trajectory",
-    "exact_test_error",
-    "fit_linear",
-    "gamp",
-    "linear_test_error",
-    "lowest_curvatures",
-    "nearest_image",
-    "overlaps",
-    "relaxed_path",
-    "sample",
-    "start_weights",
-    "straight_path",
-    "train",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..scenario import Scenario
-from .instance import Instance
-from .source import Data
+from ..scenario.scenario import Scenario
+from .data.instance import Instance
+from .data.source import Data
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -21,8 +21,8 @@ def instances(
     precision: str = "float64",
     data: Data | None = None,
 ) -> list[Instance]:
-    """One realisation per seed, provided that the data of one of them fit into memory and, where they are given, that
-    there are more of them than one training takes."""
+    """One realisation per seed, provided that the data of one of them fit into memory and, where
+    they are given, that there are more of them than one training takes."""
     check_precision(precision)
     if d is None:
         if data is None:
@@ -30,8 +30,12 @@ def instances(
         d = data.dimension
     found = [Instance(scenario, d, seed, data) for seed in as_seeds(seeds)]
     if data is not None and found[0].sample_count >= data.count:
-        wanted = f"α = {scenario.sample_ratio:g} takes {found[0].sample_count} sentences for training"
-        raise ValueError(f"data: {wanted}, {data.count} are there, and tests need some, too; lower α")
+        wanted = (
+            f"α = {scenario.sample_ratio:g} takes {found[0].sample_count} sentences for training"
+        )
+        raise ValueError(
+            f"data: {wanted}, {data.count} are there, and tests need some, too; lower α"
+        )
     check_memory(found[0], found[0].sample_count, precision)
     return found
 
@@ -42,7 +46,9 @@ def as_seeds(seeds: int | Iterable[int]) -> list[int]:
     if not listed:
         raise ValueError(f"seeds: at least one is needed, got {seeds!r}")
     if len(set(listed)) < len(listed):
-        raise ValueError(f"seeds: the same seed is the same run, so each may be given once; got {listed}")
+        raise ValueError(
+            f"seeds: the same seed is the same run, so each may be given once; got {listed}"
+        )
     return listed
 
 
@@ -56,13 +62,20 @@ def check_memory(instance: Instance, count: int, precision: str) -> None:
     import psutil
 
     length, d = instance.scenario.length, instance.dimension
-    needed, free = length * count * d * np.dtype(precision).itemsize, psutil.virtual_memory().available
+    needed, free = (
+        length * count * d * np.dtype(precision).itemsize,
+        psutil.virtual_memory().available,
+    )
     if needed > free:
         data = f"{count} samples of {length} tokens in {d} dimensions"
         remedy = (
-            'precision="float32" takes half of it' if 2 * free > needed and precision == "float64" else "lower d or α"
+            'precision="float32" takes half of it'
+            if 2 * free > needed and precision == "float64"
+            else "lower d or α"
         )
-        raise ValueError(f"d: {data} take {size(needed)} of memory, {size(free)} are free; {remedy}")
+        raise ValueError(
+            f"d: {data} take {size(needed)} of memory, {size(free)} are free; {remedy}"
+        )
 
 
 def size(count: float) -> str:

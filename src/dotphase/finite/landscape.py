@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import Result
-from .objective import Objective
+from ..results.result import Result
+from .training.objective import Objective
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 class Curvature(Result):
     """The bottom of the Hessian's spectrum at a point.
 
-    - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, which bounds its error.
+    - `eigenvalues`: the lowest, ascending, (k,);  `residuals`: ‖∇²F v − hv‖ of each, which bounds
+      its error.
     - `directions`: the eigenvectors, (k, d, r_s).
     - `gradient_norm`: ‖∇F‖ ‖Q‖/F there: a verdict means something only where it is small.
-    - `slack`: ‖∇F‖/‖Q‖, how far from zero a direction that is flat by symmetry may appear, ∇F not being
-      exactly zero.
+    - `slack`: ‖∇F‖/‖Q‖, how far from zero a direction that is flat by symmetry may appear, ∇F not
+      being exactly zero.
     - `products`: how many products with the Hessian it took.
     """
 
@@ -41,16 +42,21 @@ class Curvature(Result):
         return f"{self.verdict}: lowest eigenvalue {self.eigenvalues[0]:.4g}, gradient norm {self.gradient_norm:.1e}"
 
     def rows(self) -> list[dict[str, Any]]:
-        return [{"value": v, "residual": r} for v, r in zip(self.eigenvalues, self.residuals, strict=True)]
+        return [
+            {"value": v, "residual": r}
+            for v, r in zip(self.eigenvalues, self.residuals, strict=True)
+        ]
 
     def arrays(self) -> dict[str, Any]:
         return {"directions": (("eigenvalue", "dimension", "column"), self.directions)}
 
     @property
     def verdict(self) -> str:
-        """`"minimum"`, `"saddle"`, or `"flat"` where the lowest eigenvalue cannot be told from zero.
+        """`"minimum"`, `"saddle"`, or `"flat"` where the lowest eigenvalue cannot be told from
+        zero.
 
-        A tied attention of rank above one has flat directions by symmetry, Q → QO: r(r − 1)/2 of them.
+        A tied attention of rank above one has flat directions by symmetry, Q → QO: r(r − 1)/2 of
+        them.
         """
         if self.gradient_norm > 1e-4:
             return "not stationary"
@@ -60,8 +66,11 @@ class Curvature(Result):
         return "saddle" if self.eigenvalues[0] < -error else "flat"
 
 
-def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3, seed: int = 0) -> Curvature:
-    """The lowest `count` eigenvalues of ∇²F(Q), by Lanczos iteration on products with the Hessian alone.
+def lowest_curvatures(
+    objective: Objective, weights: np.ndarray, count: int = 3, seed: int = 0
+) -> Curvature:
+    """The lowest `count` eigenvalues of ∇²F(Q), by Lanczos iteration on products with the Hessian
+    alone.
 
     **Arguments**: `objective` F; `weights` Q, (d, r_s); `seed` of the first Lanczos vector.
     """
@@ -75,11 +84,15 @@ def lowest_curvatures(objective: Objective, weights: np.ndarray, count: int = 3,
     values, vectors = eigsh(flat, k=count, which="SA", v0=first, tol=1e-7, ncv=breadth)  # type: ignore[arg-type]
     order = np.argsort(values)
     values, vectors = values[order], vectors[:, order]
-    residuals = np.array([np.linalg.norm(flat @ v - h * v) for h, v in zip(values, vectors.T, strict=True)])
+    residuals = np.array(
+        [np.linalg.norm(flat @ v - h * v) for h, v in zip(values, vectors.T, strict=True)]
+    )
     value, gradient = objective(weights)
     norm = objective.relative_gradient(weights, value, gradient)
     slack = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(weights)))
-    return Curvature(values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, product.calls)
+    return Curvature(
+        values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, product.calls
+    )
 
 
 class _Hessian:
@@ -132,21 +145,26 @@ class Path(Result):
 
     def plot(self) -> Figure:
         """The loss along the way."""
-        from ..pictures import draw_path
+        from ..plotting.quick import draw_path
 
         return draw_path(self)
 
     @property
     def barrier(self) -> float:
-        """The highest loss on the way, above the higher of the two ends: a bound from above on the least."""
+        """The highest loss on the way, above the higher of the two ends: a bound from above on the
+        least."""
         return float(self.loss.max() - max(self.loss[0], self.loss[-1]))
 
 
-def straight_path(objective: Objective, first: np.ndarray, last: np.ndarray, points: int = 41) -> Path:
-    """The straight line between two sets of weights, the second turned towards the first if that is free.
+def straight_path(
+    objective: Objective, first: np.ndarray, last: np.ndarray, points: int = 41
+) -> Path:
+    """The straight line between two sets of weights, the second turned towards the first if that is
+    free.
 
-    Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same function,
-    so `last` is first multiplied by the orthogonal matrix that brings it nearest, provided F does not change.
+    Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same
+    function, so `last` is first multiplied by the orthogonal matrix that brings it nearest,
+    provided F does not change.
     """
     last = nearest_image(objective, first, last)
     position = np.linspace(0.0, 1.0, points)
@@ -156,8 +174,8 @@ def straight_path(objective: Objective, first: np.ndarray, last: np.ndarray, poi
 def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float = 0.5) -> Path:
     """The path after sliding downhill, ends fixed and points kept equidistant (the string method).
 
-    Towards a lowest path, whose highest point is a saddle: an upper bound on the barrier that falls with
-    `steps`.
+    Towards a lowest path, whose highest point is a saddle: an upper bound on the barrier that falls
+    with `steps`.
 
     **Arguments**: `path` to begin with; `steps` of length `rate` down the gradient.
     """
@@ -190,5 +208,7 @@ def _equidistant(weights: np.ndarray) -> np.ndarray:
     position = np.concatenate([[0.0], np.cumsum(lengths)])
     targets = np.linspace(0.0, position[-1], len(weights))
     below = np.clip(np.searchsorted(position, targets, side="right") - 1, 0, len(weights) - 2)
-    share = ((targets - position[below]) / np.maximum(lengths[below], np.finfo(float).tiny))[:, None, None]
+    share = ((targets - position[below]) / np.maximum(lengths[below], np.finfo(float).tiny))[
+        :, None, None
+    ]
     return (1 - share) * weights[below] + share * weights[below + 1]

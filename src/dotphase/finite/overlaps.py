@@ -1,11 +1,12 @@
-"""What a set of weights has learned: its overlaps with the teacher, with the positions, and with itself."""
+"""What a set of weights has learned: its overlaps with the teacher, with the positions, and with
+itself."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..overlaps import WeightOverlaps
-from .instance import Instance
+from ..overlaps.overlaps import WeightOverlaps
+from .data.instance import Instance
 
 
 def overlaps(instance: Instance, weights: np.ndarray) -> WeightOverlaps:

@@ -1,4 +1,5 @@
-"""The test error of given weights at finite d: exact, without a test set; or on sentences that were held out."""
+"""The test error of given weights at finite d: exact, without a test set; or on sentences that were
+held out."""
 
 from __future__ import annotations
 
@@ -7,17 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..estimate import Estimate
-from ..gaussian import GaussHermite, Rule, Sobol
-from ..scenario import Scales
-from ..scenario.attention import Form, entries
-from .instance import Instance
-from .objective import gram_loss
-from .sampling import BLOCK, Grams, attention_of, grams_of
-from .source import source_of
+from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..results.estimate import Estimate
+from ..scenario.attentions.attention import Form, entries
+from ..scenario.scales import Scales
+from .data.instance import Instance
+from .data.sampling import BLOCK, Grams, attention_of, grams_of
+from .data.source import source_of
+from .training.objective import gram_loss
 
 MOST_NODES = 2**14
-LISTED = 64  # combinations of scales that are summed one by one; more of them are drawn along with the normals
+# combinations of scales that are summed one by one; more of them are drawn along with the normals
+LISTED = 64
 MOST_HELD_OUT = 10_000  # sentences that a test error is measured on
 
 
@@ -30,8 +32,9 @@ class Moments(NamedTuple):
     - `rest`: (Tr Σ_l − Tr M_lᵀM_l)/d, (L,): the part of |x_l|² the projections do not see.
     - `cross`: M_lᵀp_l'/d, (L, J, L);  `encodings`: p_l·p_l'/d, (L, L).
 
-    Tokens on their own have J = K normals each. Tokens that know of each other share all J = LK of them, ζ_l = ζ, C is
-    the joint covariance of all projections, and `rest` is (Tr Γ_ll' − Tr M_lᵀM_l')/d, (L, L).
+    Tokens on their own have J = K normals each. Tokens that know of each other share all J = LK of
+    them, ζ_l = ζ, C is the joint covariance of all projections, and `rest` is (Tr Γ_ll' − Tr
+    M_lᵀM_l')/d, (L, L).
     """
 
     root: np.ndarray
@@ -43,17 +46,22 @@ class Moments(NamedTuple):
 
 
 def error_of_weights(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
-    """ε_g of given weights: exact where the law of the tokens is known, else on sentences that were held out."""
+    """ε_g of given weights: exact where the law of the tokens is known, else on sentences that were
+    held out."""
     if instance.data is None:
         return exact_test_error(instance, weights, rule)
     return held_out_error(instance, weights)
 
 
 def held_out_error(instance: Instance, weights: np.ndarray, most: int = MOST_HELD_OUT) -> Estimate:
-    """‖y(x) − f_Q(x)‖²/(dL) averaged over up to `most` sentences that this seed does not train on, and the standard
-    error of that mean."""
+    """‖y(x) − f_Q(x)‖²/(dL) averaged over up to `most` sentences that this seed does not train on,
+    and the standard error of that mean."""
     scenario, d = instance.scenario, instance.dimension
-    count = min(most, instance.data.count - instance.sample_count) if instance.data is not None else most
+    count = (
+        min(most, instance.data.count - instance.sample_count)
+        if instance.data is not None
+        else most
+    )
     source, step = source_of(instance, "test", count), max(1, BLOCK // instance.gamma.size)
     losses = []
     for first in range(0, count, step):
@@ -64,34 +72,37 @@ def held_out_error(instance: Instance, weights: np.ndarray, most: int = MOST_HEL
         S = attention_of(scenario.student, fields(seen, weights))
         losses.append(gram_loss(T, S, grams_of(x, seen)))
     each = 2 * np.concatenate(losses) / scenario.length
-    return Estimate(float(each.mean()), float(each.std(ddof=1) / np.sqrt(count)) if count > 1 else np.inf)
+    return Estimate(
+        float(each.mean()), float(each.std(ddof=1) / np.sqrt(count)) if count > 1 else np.inf
+    )
 
 
 def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
     """ε_g = E‖y(x) − f_Q(x)‖²/(dL) over new samples x, exactly, for given weights.
 
-    With W = [Q, Q*]/√d, attention sees a sample only through a_l = Wᵀx_l ~ N(0, C_l), C_l = WᵀΣ_lW. Given
-    a_l = C_l^{1/2}ζ_l, the sample itself averages to E[x_l | ζ] = M_l ζ_l, M_l = Σ_l W C_l^{-1/2}, and its
-    scalar products to
+    With W = [Q, Q*]/√d, attention sees a sample only through a_l = Wᵀx_l ~ N(0, C_l), C_l = WᵀΣ_lW.
+    Given a_l = C_l^{1/2}ζ_l, the sample itself averages to E[x_l | ζ] = M_l ζ_l, M_l = Σ_l W
+    C_l^{-1/2}, and its scalar products to
 
         E[x_l·x_l' | ζ] = ζ_lᵀ M_lᵀM_l' ζ_l' + δ_ll' (Tr Σ_l − Tr M_lᵀM_l),
         E[x_l·p_l' | ζ] = ζ_lᵀ M_lᵀ p_l',
 
-    and the loss, linear in them, is averaged over the L(r_s + r_t) normals ζ alone. Random scales multiply a_l and x_l:
-    one more average, over s.
+    and the loss, linear in them, is averaged over the L(r_s + r_t) normals ζ alone. Random scales
+    multiply a_l and x_l: one more average, over s.
 
     **Arguments**
 
     - `instance`: the realisation (Q*, spectra, encodings);  `weights`: Q, (d, r_s).
-    - `rule`: for the Gaussian average; Gauss–Hermite where its tensor is affordable, else scrambled Sobol'
-      points.
+    - `rule`: for the Gaussian average; Gauss–Hermite where its tensor is affordable, else scrambled
+      Sobol' points.
 
     **Returns** an `Estimate` whose error is that of the Gaussian average.
 
     **Example**
 
         data = sample(paper(alpha=2), d=1000)
-        exact_test_error(data.instance, data.instance.teacher_weights)      # of the teacher's own weights
+        # of the teacher's own weights
+        exact_test_error(data.instance, data.instance.teacher_weights)
     """
     import jax
 
@@ -102,16 +113,23 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
     rule, nodes = nodes_of(scenario.tokens.scales, scenario.length, dimension, rule)
     with jax.enable_x64(True):
         reduced = moments(instance, weights)
-        values = [sum(share * float(average(reduced, *node, *numbers)) for share, node in each) for each in nodes]
+        values = [
+            sum(share * float(average(reduced, *node, *numbers)) for share, node in each)
+            for each in nodes
+        ]
     errors = 2 * np.array(values) / scenario.length
     pooled = float(rule.pool @ errors)
     return Estimate(pooled, float(rule.error(errors - pooled)))
 
 
-def nodes_of(scales: Scales | None, length: int, dimension: int, rule: Rule | None) -> tuple[Rule, list]:
-    """The rule, and for each of its replicates a list of shares and nodes: normals, their weights, and the scales.
+def nodes_of(
+    scales: Scales | None, length: int, dimension: int, rule: Rule | None
+) -> tuple[Rule, list]:
+    """The rule, and for each of its replicates a list of shares and nodes: normals, their weights,
+    and the scales.
 
-    Few combinations of scales are listed and summed. Many are drawn with scrambled points, in dimensions of their own.
+    Few combinations of scales are listed and summed. Many are drawn with scrambled points, in
+    dimensions of their own.
     """
     if scales is None:
         rule = default_rule(dimension) if rule is None else rule
@@ -131,8 +149,8 @@ def nodes_of(scales: Scales | None, length: int, dimension: int, rule: Rule | No
 
 
 def default_rule(dimension: int) -> Rule:
-    """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10, else
-    Sobol'."""
+    """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10,
+    else Sobol'."""
     order = int(MOST_NODES ** (1 / dimension) + 1e-9)
     return GaussHermite(min(order, 40)) if order >= 10 else Sobol(2 * MOST_NODES)
 
@@ -159,14 +177,19 @@ def moments(instance: Instance, weights: np.ndarray) -> Moments:
 def _joint_roots(Gamma: np.ndarray, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """C^{1/2}, (L, K, LK), and M_l = Cov(x_l, a) C^{-1/2}, (L, d, LK), of the joint projections a."""
     (length, _, d), width = Gamma.shape, directions.shape[1]
-    with_all = np.einsum("lki,ia->lika", Gamma, directions).reshape(length, d, length * width)  # Cov(x_l, a)
-    covariance = np.einsum("ia,lij->laj", directions, with_all).reshape(length * width, length * width)
+    with_all = np.einsum("lki,ia->lika", Gamma, directions).reshape(
+        length, d, length * width
+    )  # Cov(x_l, a)
+    covariance = np.einsum("ia,lij->laj", directions, with_all).reshape(
+        length * width, length * width
+    )
     root, inverse_root = (each[0] for each in _roots(covariance[None]))
     return root.reshape(length, width, length * width), with_all @ inverse_root
 
 
 def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """C^{1/2} and C^{-1/2}, the latter zero along directions C does not have (Q parallel to Q*, say)."""
+    """C^{1/2} and C^{-1/2}, the latter zero along directions C does not have (Q parallel to Q*,
+    say)."""
     values, vectors = np.linalg.eigh(covariance)
     kept = values > 1e-13 * values.max(-1, keepdims=True)
     root = np.sqrt(np.where(kept, values, 0.0))
@@ -182,10 +205,19 @@ def _compiled(student: Form, teacher: Form) -> Any:
     def average(reduced: Moments, points, weights, scales, student_numbers, teacher_numbers):
         length, width = reduced.shift.shape
         joint = reduced.root.shape[2] > width
-        zeta = [list(points)] * length if joint else [list(rows) for rows in points.reshape(length, width, -1)]
+        zeta = (
+            [list(points)] * length
+            if joint
+            else [list(rows) for rows in points.reshape(length, width, -1)]
+        )
         fields = [
-            [_scaled(_dot(root, row), scales, l) + shift for root, shift in zip(roots, shifts, strict=True)]
-            for l, (roots, shifts, row) in enumerate(zip(reduced.root, reduced.shift, zeta, strict=True))
+            [
+                _scaled(_dot(root, row), scales, l) + shift
+                for root, shift in zip(roots, shifts, strict=True)
+            ]
+            for l, (roots, shifts, row) in enumerate(
+                zip(reduced.root, reduced.shift, zeta, strict=True)
+            )
         ]
         S = entries(student)([row[: student.rank] for row in fields], **student_numbers)
         T = entries(teacher)([row[student.rank :] for row in fields], **teacher_numbers)
@@ -203,7 +235,9 @@ def _expected_grams(reduced: Moments, zeta: list[list], scales: Any) -> Grams:
         rest = lambda l, k: reduced.rest[l] if l == k else 0.0
     pair = lambda l, k: sum(a * _dot(reduced.true[l, i, k], zeta[k]) for i, a in enumerate(zeta[l]))
     true = [[_scaled(pair(l, k) + rest(l, k), scales, l, k) for k in tokens] for l in tokens]
-    cross = [[_scaled(_dot(reduced.cross[l, :, k], zeta[l]), scales, l) for k in tokens] for l in tokens]
+    cross = [
+        [_scaled(_dot(reduced.cross[l, :, k], zeta[l]), scales, l) for k in tokens] for l in tokens
+    ]
     mixed = [[true[l][k] + cross[l][k] for k in tokens] for l in tokens]
     seen = [[mixed[l][k] + cross[k][l] + reduced.encodings[l, k] for k in tokens] for l in tokens]
     return Grams(true, mixed, seen)
@@ -219,6 +253,6 @@ def _scaled(value: Any, scales: Any, *tokens: int) -> Any:
 
 
 def _dot(numbers, arrays):
-    # A written-out sum: it joins the operations around it into one loop over the nodes, where a reduction
-    # would not.
+    # A written-out sum: it joins the operations around it into one loop over the nodes, where a
+    # reduction would not.
     return sum(number * array for number, array in zip(numbers, arrays, strict=True))

@@ -1,37 +1,6 @@
-"""One sample: its loss as a function of its fields, and the minima of its inner problem, lowest and reached."""
+"""The inner problem of one sample: its loss, its energy, and the minima of that.
 
-from .linear import eliminate
-from .loss import (
-    Problem,
-    energy,
-    energy_and_gradient,
-    energy_derivatives,
-    loss_derivatives,
-    mismatch,
-    pull,
-    sample_loss,
-)
-from .minima import InnerMinimum, Lowest, Reached, as_minimum, flow
-from .minimiser import Minimum, descend
-from .search import Minima, search
-
-__all__ = [
-    "InnerMinimum",
-    "Lowest",
-    "Minima",
-    "Minimum",
-    "Problem",
-    "Reached",
-    "as_minimum",
-    "descend",
-    "eliminate",
-    "energy",
-    "energy_and_gradient",
-    "energy_derivatives",
-    "flow",
-    "loss_derivatives",
-    "mismatch",
-    "pull",
-    "sample_loss",
-    "search",
-]
+`loss.py`: ℓ and E with derivatives. `minimiser.py`: damped Newton. `search.py`: the lowest minimum
+and its closest rivals. `minima.py`: which minimum a theory takes, the lowest or the one that
+training reaches.
+"""

@@ -3,7 +3,8 @@
     ℓ(u, z) = ½ Tr[(T(u) − S(z)) ρ_Σ (T(u) − S(z))ᵀ]
     E(z) = ½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l) + ℓ(u, z)
 
-Everything here takes all samples at once, on the last axis: z, w are (L, r_s, N), the target T(u) is (L, L, N).
+Everything here takes all samples at once, on the last axis: z, w are (L, r_s, N), the target T(u)
+is (L, L, N).
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.linalg
 
-from ..scenario.attention import Form, lifted
+from ..scenario.attentions.attention import Form, lifted
 
 
 class Problem(NamedTuple):
     """One inner problem per sample.
 
     - `target`: T(u), (L, L, N);  `centre`: w, (L, r_s, N).
-    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples; where tokens know of each other V⁻¹ of all
-      fields together, (1, D, D).
+    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples; where tokens know of each
+      other V⁻¹ of all fields together, (1, D, D).
     - `rho`: the diagonal of ρ_Σ, (L,), or all of it, (L, L).
     - `parameters`: the numbers of the student.
-    - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ → diag(s) ρ_Σ diag(s).
+    - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ →
+      diag(s) ρ_Σ diag(s).
     - `gram`: p_l·p_l'/d, (L, L), at finite d.
     """
 
@@ -41,11 +43,14 @@ class Problem(NamedTuple):
     def only(self, samples) -> Problem:
         """The problems of some of the samples."""
         pick = lambda array: None if array is None else array[..., samples]
-        return self._replace(target=pick(self.target), centre=pick(self.centre), scale=pick(self.scale))
+        return self._replace(
+            target=pick(self.target), centre=pick(self.centre), scale=pick(self.scale)
+        )
 
 
 def mismatch(attention, target, rho, scale=None) -> Any:
-    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N); with scales ρ_Σ is diag(s) ρ_Σ diag(s)."""
+    """½ Tr[(T − S) ρ_Σ (T − S)ᵀ] per sample, from S and T, (L, L, N); with scales ρ_Σ is diag(s)
+    ρ_Σ diag(s)."""
     apart = target - attention
     return 0.5 * (apart * weigh(apart, rho, scale)).sum((0, 1))
 
@@ -64,9 +69,14 @@ def sample_loss(student: Form, problem: Problem, z) -> Any:
 
 
 def loss_of(problem: Problem, attention) -> Any:
-    """ℓ of attention matrices S, (L, L, N): ½ Tr[(T − S) ρ_Σ (T − S)ᵀ], and ½ Tr[S p pᵀ Sᵀ]/d at finite d."""
+    """ℓ of attention matrices S, (L, L, N): ½ Tr[(T − S) ρ_Σ (T − S)ᵀ], and ½ Tr[S p pᵀ Sᵀ]/d at
+    finite d."""
     loss = mismatch(attention, problem.target, problem.rho, problem.scale)
-    return loss if problem.gram is None else loss + 0.5 * (attention * weigh(attention, problem.gram)).sum((0, 1))
+    return (
+        loss
+        if problem.gram is None
+        else loss + 0.5 * (attention * weigh(attention, problem.gram)).sum((0, 1))
+    )
 
 
 def times(fields, scale):
@@ -80,10 +90,15 @@ def over(fields, scale):
 
 
 def applied(matrices, fields):
-    """A matrix of every group of fields, (G, a, b), applied to fields (L, r, N) with L r = G b: (L, G a/L, N)."""
+    """A matrix of every group of fields, (G, a, b), applied to fields (L, r, N) with L r = G b: (L,
+    G a/L, N)."""
     length, _, count = fields.shape
     groups, _, columns = matrices.shape
-    return (matrices[..., None] * fields.reshape(groups, columns, count)[:, None]).sum(2).reshape(length, -1, count)
+    return (
+        (matrices[..., None] * fields.reshape(groups, columns, count)[:, None])
+        .sum(2)
+        .reshape(length, -1, count)
+    )
 
 
 def pull(problem: Problem, z):
@@ -92,7 +107,8 @@ def pull(problem: Problem, z):
 
 
 def stiffness(problem: Problem) -> Any:
-    """V⁻¹ as one matrix over all fields, of every sample where it has scales, (D, D, N) or (D, D, 1)."""
+    """V⁻¹ as one matrix over all fields, of every sample where it has scales, (D, D, N) or (D, D,
+    1)."""
     matrix = jax.scipy.linalg.block_diag(*problem.precision)[..., None]
     if problem.scale is None:
         return matrix
@@ -111,8 +127,11 @@ def energy(student: Form, problem: Problem, z):
 
 
 @partial(jax.jit, static_argnums=0, inline=True)  # traced once, however often a program contains it
-def energy_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for any student."""
+def energy_derivatives(
+    student: Form, problem: Problem, z
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for
+    any student."""
     value, gradient, hessian = loss_derivatives(student, problem, z)
     return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness(problem)
 
@@ -136,6 +155,7 @@ def _value_and_gradient(function, fields):
 
 
 def along_each(push, z):
-    """`push(along)` with each field of z, (L, r, N), in turn as direction, its results on a new first axis."""
+    """`push(along)` with each field of z, (L, r, N), in turn as direction, its results on a new
+    first axis."""
     units = jnp.eye(z.shape[0] * z.shape[1], dtype=z.dtype).reshape(-1, *z.shape[:2], 1)
     return jax.vmap(lambda unit: push(jnp.broadcast_to(unit, z.shape)))(units)

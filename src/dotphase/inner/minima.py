@@ -1,8 +1,8 @@
 """Which of a sample's minima is meant: the lowest, or the one that training reaches.
 
-The *lowest* describes the global minimum of the training loss. Training carries every sample along continuously, and a
-sample stays in the basin it is in: its *reached* minimum is the one in whose basin the signal part of its own field
-lies,
+The *lowest* describes the global minimum of the training loss. Training carries every sample along
+continuously, and a sample stays in the basin it is in: its *reached* minimum is the one in whose
+basin the signal part of its own field lies,
 
     z_0 = E[w | u] = m + θ ρ⁻¹ u,      ż = −V ∇E(z),   z(0) = z_0,      z_r = lim z(t).
 """
@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..scenario.attention import Form
+from ..scenario.attentions.attention import Form
 from .loss import Problem, applied, energy_and_gradient, times
 from .minimiser import NEARLY, Minimum, descend
 
@@ -31,8 +31,8 @@ class Lowest:
 class Reached:
     """The minimum that a flow from the signal's own field ends in.
 
-    **Arguments**: `step`, the longest step in time along the flow, and `steps`, how many are taken before Newton's
-    method goes on; the answer does not depend on them while the steps are short.
+    **Arguments**: `step`, the longest step in time along the flow, and `steps`, how many are taken
+    before Newton's method goes on; the answer does not depend on them while the steps are short.
     """
 
     step: float = 0.4
@@ -55,11 +55,11 @@ def as_minimum(minimum: str | InnerMinimum) -> InnerMinimum:
 
 
 def flow(student: Form, problem: Problem, start: Any, V: Any, method: Reached) -> Minimum:
-    """The minimum of E that ż = −V ∇E leads to from `start`, (L, r_s, N), with the response `V`, (L, r_s, r_s), or
-    (1, D, D) of all fields together.
+    """The minimum of E that ż = −V ∇E leads to from `start`, (L, r_s, N), with the response `V`,
+    (L, r_s, r_s), or (1, D, D) of all fields together.
 
-    Every sample has its own step, at most `method.step` and so short that its energy falls. Where the flow goes can be
-    seen in single precision, at half the cost.
+    Every sample has its own step, at most `method.step` and so short that its energy falls. Where
+    the flow goes can be seen in single precision, at half the cost.
     """
     rough, z, V = jax.tree.map(lambda number: jnp.asarray(number, jnp.float32), (problem, start, V))
     of = lambda z: energy_and_gradient(student, rough, z)

@@ -7,20 +7,23 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..compilation import fenced
-from ..scenario.attention import Form
-from .linear import eliminate
+from ..numerics.compilation import fenced
+from ..numerics.elimination import eliminate
+from ..scenario.attentions.attention import Form
 from .loss import Problem, energy_derivatives
 
-TOLERANCE = 1e-7  # on the last Newton step, in units of the fields; what is left is of the order of its square
+# on the last Newton step, in units of the fields; what is left is of the order of its square
+TOLERANCE = 1e-7
 NEARLY = 1e-4  # such a tolerance, for minima that take another Newton step later
 MOST_STEPS = 40
-FIRST_DAMPING = 0.3  # of the largest curvature: far too little costs a rejected step for every factor of four
+FIRST_DAMPING = (
+    0.3  # of the largest curvature: far too little costs a rejected step for every factor of four
+)
 
 
 class Minimum(NamedTuple):
-    """`z`: (L, r_s, N); `energy`: (N,); `gradient`, `hessian`: ∇E and ∇²E there, (L, r_s, N) and (D, D, N); `settled`:
-    (N,), whether it is at rest."""
+    """`z`: (L, r_s, N); `energy`: (N,); `gradient`, `hessian`: ∇E and ∇²E there, (L, r_s, N) and
+    (D, D, N); `settled`: (N,), whether it is at rest."""
 
     z: jax.Array
     energy: jax.Array
@@ -30,7 +33,8 @@ class Minimum(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where each sample is, and where it tries to go: `trial`, by a step of `length`, allowed where `pivot` > 0."""
+    """Where each sample is, and where it tries to go: `trial`, by a step of `length`, allowed where
+    `pivot` > 0."""
 
     at: Minimum
     damping: jax.Array
@@ -41,12 +45,17 @@ class _State(NamedTuple):
 
 
 def descend(
-    student: Form, problem: Problem, start, most_steps: Any = MOST_STEPS, tolerance: float = TOLERANCE
+    student: Form,
+    problem: Problem,
+    start,
+    most_steps: Any = MOST_STEPS,
+    tolerance: float = TOLERANCE,
 ) -> Minimum:
     """A local minimum of E near `start`, (L, r_s, N), for every sample: z ← z − (∇²E + μ)⁻¹ ∇E.
 
-    A step is taken only where the damped Hessian is positive definite and the energy does not rise; elsewhere μ grows.
-    Every accepted step lowers the energy, so what is reached is a minimum and not a saddle.
+    A step is taken only where the damped Hessian is positive definite and the energy does not rise;
+    elsewhere μ grows. Every accepted step lowers the energy, so what is reached is a minimum and
+    not a saddle.
     """
     (length, rank, count), dtype = start.shape, start.dtype
     size = length * rank
@@ -74,13 +83,21 @@ def descend(
             pick(hessian, at.hessian),
             at.settled | small,
         )
-        step, pivot = fenced(eliminate, at.hessian + damping * identity, at.gradient.reshape(size, 1, count))
+        step, pivot = fenced(
+            eliminate, at.hessian + damping * identity, at.gradient.reshape(size, 1, count)
+        )
         step = step.reshape(start.shape)
         return _State(at, damping, at.z - step, jnp.abs(step).max((0, 1)), pivot, state.steps + 1)
 
     # The start is the first trial, accepted whatever its energy.
     each = lambda number: jnp.full(count, number, dtype)
-    nowhere = Minimum(start, each(jnp.inf), jnp.zeros_like(start), jnp.zeros((size, size, count), dtype), each(0) > 0)
+    nowhere = Minimum(
+        start,
+        each(jnp.inf),
+        jnp.zeros_like(start),
+        jnp.zeros((size, size, count), dtype),
+        each(0) > 0,
+    )
     begin = _State(nowhere, each(0), start, each(jnp.inf), each(1), jnp.array(-1))
     unfinished = lambda state: (state.steps < most_steps) & ~state.at.settled.all()
     return jax.lax.while_loop(unfinished, body, begin).at

@@ -1,28 +1,11 @@
-"""q, m, V, θ, their conjugates and moments: their layout, their coordinates, and what symmetries do to them."""
+"""Overlaps q, m, V, θ and their conjugates.
 
-from .coordinates import distance, factors, from_coordinates, to_coordinates
-from .overlaps import (
-    Factors,
-    Moments,
-    Overlaps,
-    Shape,
-    WeightOverlaps,
-    coordinate_layout,
-    moment_layout,
-    overlap_layout,
-)
+`overlaps.py`: the types. `layout.py`: where each lies in a flat array. `coordinates.py`:
+unconstrained coordinates, in which the equations are solved; `correlated.py` the same for
+correlated tokens. `symmetric.py`: how symmetries act. `gauge.py`: rotations of the student's
+columns that change nothing.
+"""
 
-__all__ = [
-    "Factors",
-    "Moments",
-    "Overlaps",
-    "Shape",
-    "WeightOverlaps",
-    "coordinate_layout",
-    "distance",
-    "factors",
-    "from_coordinates",
-    "moment_layout",
-    "overlap_layout",
-    "to_coordinates",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,11 +1,13 @@
-"""Unconstrained coordinates of the overlaps, in which the theory's equations are solved. Of each token:
+"""Unconstrained coordinates of the overlaps, in which the theory's equations are solved. Of each
+token:
 
     C with q = C Cᵀ, its diagonal as logarithms;  the same for V;  m;  and φ for θ,
     C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,   the coordinate being arsinh φ, entry by entry,
 
-so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ − θᵀq⁻¹θ is too.
-Everywhere `rho` is ρ_l, (L, r_t, r_t); where tokens know of each other it is ρ_ll', (L, L, r_t, r_t), overlaps have two
-token indices likewise, and the coordinates are those of `joint.py`.
+so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ −
+θᵀq⁻¹θ is too. Everywhere `rho` is ρ_l, (L, r_t, r_t); where tokens know of each other it is ρ_ll',
+(L, L, r_t, r_t), overlaps have two token indices likewise, and the coordinates are those of
+`joint.py`.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from . import joint
-from .factorisation import cholesky, inverted, transposed
+from ..numerics.small_matrices import cholesky, inverted, transposed
+from . import correlated as joint
 from .overlaps import Factors, Overlaps, coordinate_layout
 
 FLOOR = 1e-16  # of q: weights that vanish come to rest there, with fields of 1e-8 that do nothing
@@ -41,7 +43,9 @@ def factors(x, rho, r_s: int) -> Factors:
     C, root_V, m, phi = _split(x, length, r_s, r_t)
     root, half = cholesky(rho), inverted(root_V)
     narrowing = inverted(cholesky(jnp.eye(r_t) + transposed(phi) @ phi))
-    return Factors(C, transposed(half) @ half, m, phi @ transposed(root @ narrowing), root @ narrowing)
+    return Factors(
+        C, transposed(half) @ half, m, phi @ transposed(root @ narrowing), root @ narrowing
+    )
 
 
 def from_coordinates(x, rho, r_s: int) -> Overlaps:
@@ -53,12 +57,15 @@ def from_coordinates(x, rho, r_s: int) -> Overlaps:
     return Overlaps(C @ transposed(C), root_V @ transposed(root_V), m, C @ factors(x, rho, r_s).psi)
 
 
-SMALLEST = 1e-6  # overlaps far below this, in units of fields, do nothing: differences there are absolute
+SMALLEST = (
+    1e-6  # overlaps far below this, in units of fields, do nothing: differences there are absolute
+)
 
 
 def distance(here: Overlaps, there: Overlaps, rho):
-    """How far apart two sets of overlaps are: the largest difference, q and V in units of their size, m of √q and θ of
-    √(q ρ), to which an absolute scale is added since any of them may vanish."""
+    """How far apart two sets of overlaps are: the largest difference, q and V in units of their
+    size, m of √q and θ of √(q ρ), to which an absolute scale is added since any of them may vanish.
+    """
     largest = lambda a: jnp.abs(a).max()
     q, V = largest(here.q) + SMALLEST**2, largest(here.V) + SMALLEST**2
     units = Overlaps(q, V, jnp.sqrt(q), jnp.sqrt(q * largest(rho)))

@@ -41,4 +41,7 @@ class Layout:
         """The parts of `flat`, (…, size), each (…, *shape)."""
         ends = np.cumsum(self.sizes)
         slices = zip([0, *ends[:-1]], ends, self.parts, strict=True)
-        return [flat[..., start:end].reshape((*flat.shape[:-1], *shape)) for start, end, (_, shape) in slices]
+        return [
+            flat[..., start:end].reshape((*flat.shape[:-1], *shape))
+            for start, end, (_, shape) in slices
+        ]

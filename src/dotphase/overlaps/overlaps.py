@@ -1,4 +1,5 @@
-"""The order parameters: what weights Q have in common with themselves, the positions and the teacher."""
+"""The order parameters: what weights Q have in common with themselves, the positions and the
+teacher."""
 
 from __future__ import annotations
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from .layout import Layout
 
-Shape = tuple[int, int, int]  # (L, r_s, r_t), or (1, L r_s, L r_t) of tokens that know of each other
+Shape = tuple[
+    int, int, int
+]  # (L, r_s, r_t), or (1, L r_s, L r_t) of tokens that know of each other
 
 
 class WeightOverlaps(NamedTuple):
@@ -26,7 +29,8 @@ class WeightOverlaps(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, np.ndarray]:
-        """Tr q_l, ‖m_l‖, ‖θ_l‖ per token, which Q → QO does not change. At rank one: q_l, |m_l|, |θ_l|."""
+        """Tr q_l, ‖m_l‖, ‖θ_l‖ per token, which Q → QO does not change. At rank one: q_l, |m_l|,
+        |θ_l|."""
         return {
             "q": np.trace(self.q, axis1=-2, axis2=-1),
             "m": np.linalg.norm(self.m, axis=-1),
@@ -35,8 +39,9 @@ class WeightOverlaps(NamedTuple):
 
 
 class Overlaps(NamedTuple):
-    """What the theory has: q, m and θ as weights have them, and the response `V`, V_l, (L, r_s, r_s). Conjugates q̂, V̂,
-    m̂, θ̂ have the same shapes. Where tokens know of each other q, V and θ have two token indices, (L, L, r_s, …)."""
+    """What the theory has: q, m and θ as weights have them, and the response `V`, V_l, (L, r_s,
+    r_s). Conjugates q̂, V̂, m̂, θ̂ have the same shapes. Where tokens know of each other q, V and θ
+    have two token indices, (L, L, r_s, …)."""
 
     q: Any
     V: Any
@@ -61,8 +66,10 @@ class Factors(NamedTuple):
 class Moments(NamedTuple):
     """What an average over samples has to give; each may have further axes in front.
 
-    - `gg` E[g gᵀ], `g_xi` E[g ξᵀ], (L, r_s, r_s);  `g` E[g], (L, r_s);  `g_eta` E[g ηᵀ], (L, r_s, r_t).
-    - `loss` E[ℓ(u, z)], `energy` E[E(z)] at the inner minimum z;  `test_error` ε_g = (2/L) E[ℓ(u, w)].
+    - `gg` E[g gᵀ], `g_xi` E[g ξᵀ], (L, r_s, r_s);  `g` E[g], (L, r_s);  `g_eta` E[g ηᵀ], (L, r_s,
+      r_t).
+    - `loss` E[ℓ(u, z)], `energy` E[E(z)] at the inner minimum z;  `test_error` ε_g = (2/L) E[ℓ(u,
+      w)].
     """
 
     gg: Any
@@ -91,18 +98,29 @@ def overlap_layout(shape: Shape) -> Layout:
     """Of flattened overlaps."""
     length, r_s, r_t = shape
     square = (length, r_s, r_s)
-    return Layout((("q", square), ("V", square), ("m", (length, r_s)), ("theta", (length, r_s, r_t))))
+    return Layout(
+        (("q", square), ("V", square), ("m", (length, r_s)), ("theta", (length, r_s, r_t)))
+    )
 
 
 def moment_layout(shape: Shape) -> Layout:
     """Of flattened moments: the first four are shaped, and transform, like q, V, m and θ."""
     like = zip(("gg", "g_xi", "g", "g_eta"), overlap_layout(shape).parts, strict=True)
-    return Layout((*((name, part) for name, (_, part) in like), ("loss", ()), ("energy", ()), ("test_error", ())))
+    return Layout(
+        (
+            *((name, part) for name, (_, part) in like),
+            ("loss", ()),
+            ("energy", ()),
+            ("test_error", ()),
+        )
+    )
 
 
 def coordinate_layout(shape: Shape) -> Layout:
-    """Of the coordinates in `coordinates.py`: triangles of C and of V's factor, m, and arsinh φ; named after what they
-    are coordinates of."""
+    """Of the coordinates in `coordinates.py`: triangles of C and of V's factor, m, and arsinh φ;
+    named after what they are coordinates of."""
     length, r_s, r_t = shape
     triangle = (length, r_s * (r_s + 1) // 2)
-    return Layout((("q", triangle), ("V", triangle), ("m", (length, r_s)), ("theta", (length, r_s, r_t))))
+    return Layout(
+        (("q", triangle), ("V", triangle), ("m", (length, r_s)), ("theta", (length, r_s, r_t)))
+    )

@@ -1,4 +1,5 @@
-"""How symmetries act on overlaps, moments and coordinates, and the subspaces that a group of them leaves alone."""
+"""How symmetries act on overlaps, moments and coordinates, and the subspaces that a group of them
+leaves alone."""
 
 from __future__ import annotations
 
@@ -7,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..scenario.symmetry import Symmetry
-from .joint import group as joined
+from ..scenario.attentions.symmetry import Symmetry
+from .correlated import group as joined
 from .layout import Layout
 from .overlaps import Overlaps, Shape, coordinate_layout, moment_layout, overlap_layout
 
@@ -28,7 +29,9 @@ def stabiliser(group: Group, overlaps: Overlaps) -> Group:
 def product(g: Symmetry, h: Symmetry) -> Symmetry:
     """First h, then g."""
     signs = lambda a, b: tuple(x * y for x, y in zip(a, b, strict=True))
-    return Symmetry(tuple(h.order[i] for i in g.order), signs(g.student, h.student), signs(g.teacher, h.teacher))
+    return Symmetry(
+        tuple(h.order[i] for i in g.order), signs(g.student, h.student), signs(g.teacher, h.teacher)
+    )
 
 
 def representatives(group: Group, subgroup: Group) -> list[Symmetry]:
@@ -43,7 +46,8 @@ def representatives(group: Group, subgroup: Group) -> list[Symmetry]:
 
 @lru_cache(maxsize=64)
 def moment_average(subgroup: Group, shape: Shape) -> np.ndarray:
-    """The matrix, (F, F), that averages flattened moments over a subgroup; losses are left as they are."""
+    """The matrix, (F, F), that averages flattened moments over a subgroup; losses are left as they
+    are."""
     return np.mean([_action(_turn(g, shape), moment_layout(shape), FULL) for g in subgroup], axis=0)
 
 
@@ -69,12 +73,17 @@ def _overlap_actions(group: Group, shape: Shape) -> np.ndarray:
     return np.array([_action(_turn(g, shape), overlap_layout(shape), FULL) for g in group])
 
 
-FULL = ("ss", "ss", "s", "st")  # the fields that q, V, m and θ have an index of: of the student, of the teacher
+FULL = (
+    "ss",
+    "ss",
+    "s",
+    "st",
+)  # the fields that q, V, m and θ have an index of: of the student, of the teacher
 
 
 class _Turn(NamedTuple):
-    """What a symmetry does to groups of fields: their `order`, and within each, of the fields of student and teacher
-    (`s`, `t`) which one comes where, and its sign."""
+    """What a symmetry does to groups of fields: their `order`, and within each, of the fields of
+    student and teacher (`s`, `t`) which one comes where, and its sign."""
 
     order: list[int]
     source: dict[str, np.ndarray]
@@ -85,14 +94,17 @@ def _turn(g: Symmetry, shape: Shape) -> _Turn:
     groups, tokens, fields = shape[0], len(g.order), {"s": shape[1], "t": shape[2]}
     signs = {"s": np.array(g.student), "t": np.array(g.teacher)}
     if groups == tokens:  # every token on its own
-        return _Turn(list(g.order), {side: np.arange(count) for side, count in fields.items()}, signs)
+        return _Turn(
+            list(g.order), {side: np.arange(count) for side, count in fields.items()}, signs
+        )
     inside = lambda rank: (rank * np.array(g.order)[:, None] + np.arange(rank)).ravel()
     sources = {side: inside(count // tokens) for side, count in fields.items()}
     return _Turn([0], sources, {side: np.tile(sign, tokens) for side, sign in signs.items()})
 
 
 def _image(turn: _Turn, places: np.ndarray, fields: str) -> tuple[np.ndarray, np.ndarray]:
-    """Where each entry of a part comes from, and its sign; the part has the given `fields` as its inner indices."""
+    """Where each entry of a part comes from, and its sign; the part has the given `fields` as its
+    inner indices."""
     if fields == "triangle":
         size = len(turn.source["s"])
         rows, columns = np.tril_indices(size)
@@ -120,7 +132,8 @@ def _action(turn: _Turn, layout: Layout, fields: tuple[str, ...]) -> np.ndarray:
 
 
 def _orbits(projector: np.ndarray) -> np.ndarray:
-    """The range of a projector that averages signed permutations: its distinct columns, which are orthogonal."""
+    """The range of a projector that averages signed permutations: its distinct columns, which are
+    orthogonal."""
     basis: list[np.ndarray] = []
     for column in projector.T:
         length = np.linalg.norm(column)

@@ -1,7 +1,10 @@
-"""What every answer offers, written once: how it prints, compares, becomes a table, and is kept in a file."""
+"""What every answer offers: a number with an error, a table, a file.
 
-from .archive import load
-from .result import Result
-from .tables import brief, numbers, per_pair, per_token, text_table
+`estimate.py`: `Estimate`, a value with its standard error. `result.py`: `Result`, the base of
+everything computed. `tables.py` and `json.py`: results as text, HTML, pandas, xarray, JSON.
+`archive.py`: save and load. `statistics.py`: means over seeds.
+"""
 
-__all__ = ["Result", "brief", "load", "numbers", "per_pair", "per_token", "text_table"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,9 @@
-"""Results in files: one zip archive with `result.json` and the arrays as `.npy`, read back without running any code.
+"""Results in files: one zip archive with `result.json` and the arrays as `.npy`, read back without
+running any code.
 
-A value of a class of this package is written as the class's name and its fields. Reading builds only dataclasses and
-named tuples of this package. Functions of your own are written by name, and have to be given again when reading.
+A value of a class of this package is written as the class's name and its fields. Reading builds
+only dataclasses and named tuples of this package. Functions of your own are written by name, and
+have to be given again when reading.
 """
 
 from __future__ import annotations
@@ -19,12 +21,15 @@ from typing import Any
 
 import numpy as np
 
-from ..estimate import Estimate
-from ..scenario import Scenario, scenario_from_toml, scenario_to_toml
-from ..scenario import catalogue as _catalogue
+from ..scenario.attentions import catalogue as _catalogue
+from ..scenario.files import scenario_from_toml, scenario_to_toml
+from ..scenario.scenario import Scenario
+from .estimate import Estimate
 
 FORMAT = "dotphase result 1"
-OURS = re.compile(r"dotphase(\.[a-z]\w*)+:[A-Z_]\w*")  # no module with a leading underscore: those may run something
+OURS = re.compile(
+    r"dotphase(\.[a-z]\w*)+:[A-Z_]\w*"
+)  # no module with a leading underscore: those may run something
 
 
 def save(result: Any, path: str | Path) -> None:
@@ -48,15 +53,19 @@ def save(result: Any, path: str | Path) -> None:
 def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Any:
     """The result that `save` wrote.
 
-    **Arguments**: `path` of the file; `functions`, those of your own that its scenario is made of, in a list or by
-    name.
+    **Arguments**: `path` of the file; `functions`, those of your own that its scenario is made of,
+    in a list or by name.
 
     **Example**
 
         solution.save("semantic.dotphase")
         dotphase.load("semantic.dotphase") == solution      # True
     """
-    given: Any = functions if isinstance(functions, Mapping) else {each.__qualname__: each for each in functions}
+    given: Any = (
+        functions
+        if isinstance(functions, Mapping)
+        else {each.__qualname__: each for each in functions}
+    )
     try:
         with zipfile.ZipFile(path) as file:
             document = json.loads(file.read("result.json"))
@@ -65,10 +74,20 @@ def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable
             array = lambda name: np.load(BytesIO(file.read(f"{name}.npy")), allow_pickle=False)
             return _decoded(document["result"], array, given)
     except IsADirectoryError:
-        raise ValueError(f"{path}: a directory, not a file; `dotphase.counting.load` reads counting runs") from None
+        raise ValueError(
+            f"{path}: a directory, not a file; `dotphase.counting.load` reads counting runs"
+        ) from None
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from None
-    except (zipfile.BadZipFile, ImportError, LookupError, TypeError, AttributeError, EOFError, ValueError) as error:
+    except (
+        zipfile.BadZipFile,
+        ImportError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        ValueError,
+    ) as error:
         raise ValueError(f"{path}: cannot be read as a saved result: {error}") from None
 
 
@@ -81,14 +100,22 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, complex | np.complexfloating):
         return {"is": "complex", "value": [inner(value.real), inner(value.imag)]}
     if isinstance(value, Estimate):
-        return {"is": "estimate", "value": [inner(part) for part in (value.value, value.error, value.count)]}
+        return {
+            "is": "estimate",
+            "value": [inner(part) for part in (value.value, value.error, value.count)],
+        }
     if isinstance(value, Scenario) and _built_in(value):
         return {"is": "scenario", "value": scenario_to_toml(value)}
     if _has_fields(value):
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
         if not OURS.fullmatch(kind):
-            raise ValueError(f"{kind.split(':')[1]}: only classes of this package can be written to a file")
-        return {"is": kind, "value": {name: inner(getattr(value, name)) for name in _fields(type(value))}}
+            raise ValueError(
+                f"{kind.split(':')[1]}: only classes of this package can be written to a file"
+            )
+        return {
+            "is": kind,
+            "value": {name: inner(getattr(value, name)) for name in _fields(type(value))},
+        }
     if isinstance(value, Mapping):
         return {"is": "dict", "value": [[inner(key), inner(entry)] for key, entry in value.items()]}
     if isinstance(value, list | tuple):
@@ -104,7 +131,9 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
     return {"is": "array", "value": len(arrays) - 1}
 
 
-def _decoded(value: Any, array: Callable[[int], np.ndarray], functions: Mapping[str, Callable]) -> Any:
+def _decoded(
+    value: Any, array: Callable[[int], np.ndarray], functions: Mapping[str, Callable]
+) -> Any:
     inner = lambda entry: _decoded(entry, array, functions)
     if not isinstance(value, dict):
         return value

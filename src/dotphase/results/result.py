@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from ..estimate import Estimate, plain
-from ..scenario import Scenario
+from ..scenario.scenario import Scenario
 from . import archive, tables
+from .estimate import Estimate
+from .json import plain
 
 if TYPE_CHECKING:
     import pandas
@@ -22,16 +23,20 @@ LINES, WIDTH = 14, 130  # of a representation, at most
 
 
 class Result:
-    """A frozen dataclass that is an answer; make it with `@dataclass(frozen=True, repr=False, eq=False)`.
+    """A frozen dataclass that is an answer; make it with `@dataclass(frozen=True, repr=False,
+    eq=False)`.
 
     A class says what it is, and everything else follows:
 
-    - `headline`: one line;  `rows()`: its numbers and words, as rows of a table in which an `Estimate` is one entry;
-    - `arrays()`: what does not fit into a table, each with the names of its axes, unless there is none;
+    - `headline`: one line;  `rows()`: its numbers and words, as rows of a table in which an
+      `Estimate` is one entry;
+    - `arrays()`: what does not fit into a table, each with the names of its axes, unless there is
+      none;
     - `row`: what a row is, the name of their axis; empty for a result that is one row;
     - `curve`: whether `plot()` is shown small in a notebook.
 
-    Two results are equal if all their fields are, those declared `field(compare=False)` (times) left out.
+    Two results are equal if all their fields are, those declared `field(compare=False)` (times)
+    left out.
     """
 
     row: ClassVar[str] = ""
@@ -50,7 +55,7 @@ class Result:
     def plot(self) -> Figure:
         raise NotImplementedError(f"{type(self).__name__} has no picture")
 
-    # ------------------------------------------------------------------------------------------------- what follows
+    # --------------------------------------------------------------------------------- what follows
 
     def __str__(self) -> str:
         return f"{self.headline}\n{tables.text_table(self.rows())}"
@@ -70,7 +75,8 @@ class Result:
     __hash__ = None  # type: ignore[assignment]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain numbers, words and lists, ready for JSON; of the scenario, its numbers."""
+        """Everything as plain numbers, words and lists, ready for JSON; of the scenario, its
+        numbers."""
         entry = lambda value: tables.numbers(value) if isinstance(value, Scenario) else plain(value)
         return {f.name: entry(getattr(self, f.name)) for f in fields(self)}  # type: ignore[arg-type]
 
@@ -87,8 +93,11 @@ class Result:
         archive.save(self, path)
 
     @classmethod
-    def load(cls, path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Self:
-        """What `save` kept; `functions` of your own that the scenario is made of have to be given again."""
+    def load(
+        cls, path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()
+    ) -> Self:
+        """What `save` kept; `functions` of your own that the scenario is made of have to be given
+        again."""
         found = archive.load(path, functions)
         if not isinstance(found, cls):
             raise ValueError(f"{path}: holds a {type(found).__name__}, not a {cls.__name__}")
@@ -100,15 +109,20 @@ def _same_fields(one: Any, other: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal, arrays entry by entry (not a number equals itself), inside containers too."""
+    """Whether two values are equal, arrays entry by entry (not a number equals itself), inside
+    containers too."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     if isinstance(one, list | tuple):
         alike = type(one) is type(other) and len(one) == len(other)
         return alike and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if isinstance(one, float | complex) or (hasattr(one, "__array__") and not isinstance(one, Estimate)):
+    if isinstance(one, float | complex) or (
+        hasattr(one, "__array__") and not isinstance(one, Estimate)
+    ):
         arrays = [np.asarray(each) for each in (one, other)]
-        return bool(np.array_equal(*arrays, equal_nan=all(array.dtype.kind in "fc" for array in arrays)))
+        return bool(
+            np.array_equal(*arrays, equal_nan=all(array.dtype.kind in "fc" for array in arrays))
+        )
     if is_dataclass(one) and type(one).__eq__ is object.__eq__:
         return type(one) is type(other) and _same_fields(one, other)
     return bool(one == other)

@@ -1,62 +1,11 @@
-"""What is learned: teachers, students, tokens, positions, and the scenario that holds them together."""
+"""What is learned: teacher, student, tokens, positions, and the frozen `Scenario` that holds them.
 
-from .attention import Attention
-from .catalogue import (
-    causal_attention,
-    constant_attention,
-    heads_attention,
-    kernel_attention,
-    linear_attention,
-    mixture,
-    relative_attention,
-    relu_attention,
-    sigmoid_attention,
-    sink_attention,
-    softmax_attention,
-    tempered_attention,
-)
-from .files import read_scenario, scenario_from_toml, scenario_to_toml, write_scenario
-from .presets import paper
-from .scales import Scales
-from .scenario import Scenario
-from .tokens import (
-    Positions,
-    Tokens,
-    correlated,
-    exponential_correlation,
-    isotropic,
-    no_positions,
-    opposite_positions,
-    positions_from_gram,
-)
+Read `scenario.py` first: the one object that goes to theory, training and data. `attentions/` has
+teachers and students, `tokens.py` and `scales.py` the tokens, `distribution.py` what the theory
+needs of them, `presets.py` the paper's task, `files.py` and `tables.py` scenario files, `names.py`
+the names of numbers (α is `alpha` is `sample_ratio`).
+"""
 
-__all__ = [
-    "Attention",
-    "Positions",
-    "Scales",
-    "Scenario",
-    "Tokens",
-    "causal_attention",
-    "constant_attention",
-    "correlated",
-    "exponential_correlation",
-    "heads_attention",
-    "isotropic",
-    "kernel_attention",
-    "linear_attention",
-    "mixture",
-    "no_positions",
-    "opposite_positions",
-    "paper",
-    "positions_from_gram",
-    "read_scenario",
-    "relative_attention",
-    "relu_attention",
-    "scenario_from_toml",
-    "scenario_to_toml",
-    "sigmoid_attention",
-    "sink_attention",
-    "softmax_attention",
-    "tempered_attention",
-    "write_scenario",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .attention import Attention, Form, lifted, matrices
+from .attentions.attention import Attention, Form, lifted, matrices
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -16,10 +16,17 @@ TRIED = 8  # random fields on which a user's function is tried
 
 
 def check_attention(role: str, attention: Attention, length: int) -> None:
-    """Refuse an attention that does not give finite real matrices, (L, L), for fields of `length` tokens."""
+    """Refuse an attention that does not give finite real matrices, (L, L), for fields of `length`
+    tokens."""
     positional = attention.values.get("positional")
-    if positional is not None and attention.kind in ("mixture", "constant") and positional.shape != (length, length):
-        raise ValueError(f"{role}: positional matrix A must be {length}×{length}, got shape {positional.shape}")
+    if (
+        positional is not None
+        and attention.kind in ("mixture", "constant")
+        and positional.shape != (length, length)
+    ):
+        raise ValueError(
+            f"{role}: positional matrix A must be {length}×{length}, got shape {positional.shape}"
+        )
     numbers = tuple((name, np.shape(value)) for name, value in attention.values.items())
     complaint = _of_form(attention.form, length, numbers)
     if not complaint and attention.kind == "custom":
@@ -29,10 +36,16 @@ def check_attention(role: str, attention: Attention, length: int) -> None:
 
 
 def check_plain(what: str, scenario: Scenario) -> None:
-    """Refuse correlated tokens and random scales where `what` is written for tokens that have neither."""
-    for there, name in ((scenario.tokens.joint, "correlated tokens"), (scenario.tokens.scales, "random scales")):
+    """Refuse correlated tokens and random scales where `what` is written for tokens that have
+    neither."""
+    for there, name in (
+        (scenario.tokens.joint, "correlated tokens"),
+        (scenario.tokens.scales, "random scales"),
+    ):
         if there:
-            raise ValueError(f"tokens: {what} has no equations for {name} yet; solve, train and gamp do")
+            raise ValueError(
+                f"tokens: {what} has no equations for {name} yet; solve, train and gamp do"
+            )
 
 
 @lru_cache(maxsize=1024)
@@ -77,5 +90,7 @@ def _of_indices(attention: Attention, fields: np.ndarray) -> str:
         error, _ = checked(jax.numpy.asarray(fields), **attention.values)
     said = error.get()
     return (
-        f"looks beyond its fields, which have shape {fields.shape}: {said.splitlines()[0].rstrip('. ')}" if said else ""
+        f"looks beyond its fields, which have shape {fields.shape}: {said.splitlines()[0].rstrip('. ')}"
+        if said
+        else ""
     )

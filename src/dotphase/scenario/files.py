@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from .attention import Attention
+from .attentions.attention import Attention
 from .scenario import Scenario
 from .tables import ScenarioTable, validated
 from .tokens import Tokens
@@ -31,7 +31,8 @@ def read_scenario(path: str | Path) -> Scenario:
 
 
 def write_scenario(scenario: Scenario, path: str | Path) -> None:
-    """Write a `scenario` of built-in parts to the file `path`, so that `read_scenario` gives an equal one.
+    """Write a `scenario` of built-in parts to the file `path`, so that `read_scenario` gives an
+    equal one.
 
     **Example**: `write_scenario(paper(alpha=2), "task.toml")`.
     """
@@ -76,21 +77,34 @@ def scenario_to_tables(scenario: Scenario) -> dict[str, Any]:
 
 
 def _tokens(tokens: Tokens) -> dict[str, Any]:
-    spectra = {"covariances": tokens.Gamma.tolist()} if tokens.joint else {"eigenvalues": tokens.gamma.tolist()}
+    spectra = (
+        {"covariances": tokens.Gamma.tolist()}
+        if tokens.joint
+        else {"eigenvalues": tokens.gamma.tolist()}
+    )
     table: dict[str, Any] = spectra | {"weights": tokens.share.tolist()}
     if tokens.scales is not None:
-        table["scales"] = {"values": tokens.scales.s.tolist(), "weights": tokens.scales.share.tolist()}
+        table["scales"] = {
+            "values": tokens.scales.s.tolist(),
+            "weights": tokens.scales.share.tolist(),
+        }
     return table
 
 
 def _attention(role: str, attention: Attention) -> dict[str, Any]:
     if attention.kind == "custom":
-        raise ValueError(f"{role}: a custom function cannot be written to a file; only built-in attentions can")
+        raise ValueError(
+            f"{role}: a custom function cannot be written to a file; only built-in attentions can"
+        )
     settings: dict[str, Any] = dict(attention.settings)
     inside = {name: part for name, part in settings.items() if isinstance(part, Attention)}
     theirs = {number for part in inside.values() for number in part.parameters}
-    own = {name: attention.values[name].tolist() for name in attention.parameters if name not in theirs}
+    own = {
+        name: attention.values[name].tolist() for name in attention.parameters if name not in theirs
+    }
     for name, part in inside.items():  # whose numbers may have been varied since it was put inside
-        now = part.with_parameters(**{number: attention.parameters[number] for number in part.parameters})
+        now = part.with_parameters(
+            **{number: attention.parameters[number] for number in part.parameters}
+        )
         settings[name] = _attention(f"{role}.{name}", now)
     return {"kind": attention.kind, **own, **settings}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from ..names import under_any_name
-from .catalogue import mixture, softmax_attention
+from .attentions import catalogue as attentions
+from .names import under_any_name
 from .scenario import Scenario
 from .tokens import isotropic, opposite_positions
 
@@ -47,11 +47,13 @@ def paper(
         raise TypeError(f"{', '.join(words)}: not a number of the paper's task")
     if isinstance(positional, str):
         if positional not in POSITIONAL:
-            raise ValueError(f"positional: expected one of {', '.join(POSITIONAL)} or a matrix, got {positional!r}")
+            raise ValueError(
+                f"positional: expected one of {', '.join(POSITIONAL)} or a matrix, got {positional!r}"
+            )
         positional = POSITIONAL[positional]
     return Scenario(
-        teacher=mixture(positional, omega),
-        student=softmax_attention(student_rank),
+        teacher=attentions.mixture(positional, omega),
+        student=attentions.softmax(student_rank),
         tokens=isotropic(2, sigma),
         positions=opposite_positions(),
         sample_ratio=alpha,

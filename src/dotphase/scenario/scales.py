@@ -1,7 +1,8 @@
 """Tokens of different length: the law of their scales.
 
-A token is x_l = s_l × (a Gaussian token), with s_l > 0 random from sentence to sentence and E s_l² = 1, so that Σ_l
-stays the covariance of x_l. Real embeddings are like that: some words have long vectors, others short ones.
+A token is x_l = s_l × (a Gaussian token), with s_l > 0 random from sentence to sentence and E s_l²
+= 1, so that Σ_l stays the covariance of x_l. Real embeddings are like that: some words have long
+vectors, others short ones.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .frozen import freeze, thaw
+from .validation import freeze, thaw
 
 MOST_OUTCOMES = 2**20  # of all tokens together, that are listed one by one
 
@@ -23,13 +24,15 @@ class Scales:
 
     **Arguments**
 
-    - `values`: possible scales, all positive. (S,): of one token, and every token draws its own from them. (S, L): of
-      all tokens of a sentence together; equal columns are one scale for the whole sentence.
+    - `values`: possible scales, all positive. (S,): of one token, and every token draws its own
+      from them. (S, L): of all tokens of a sentence together; equal columns are one scale for the
+      whole sentence.
     - `weights`: (S,), how likely each is; scaled to sum to one. Equally likely unless given.
 
     Only ratios of scales matter: they are multiplied, token by token, so that E s_l² = 1.
 
-    **Example**: s² is 0.4 or 1.6, for each token on its own, or for both tokens of a sentence at once:
+    **Example**: s² is 0.4 or 1.6, for each token on its own, or for both tokens of a sentence at
+    once:
 
         Scales(np.sqrt([0.4, 1.6]))
         Scales(np.sqrt([[0.4, 0.4], [1.6, 1.6]]))
@@ -41,17 +44,24 @@ class Scales:
     def __post_init__(self) -> None:
         values = thaw(freeze("scales.values", self.values))
         if values.ndim not in (1, 2) or values.size == 0:
-            raise ValueError(f"scales.values: expected (S,) or (S, L) scales, got shape {values.shape}")
+            raise ValueError(
+                f"scales.values: expected (S,) or (S, L) scales, got shape {values.shape}"
+            )
         if not (values > 0).all():
-            raise ValueError(f"scales.values: every scale must be positive, the least is {values.min():g}")
+            raise ValueError(
+                f"scales.values: every scale must be positive, the least is {values.min():g}"
+            )
         weights = np.full(len(values), 1 / len(values)) if self.weights is None else self.weights
         weights = thaw(freeze("scales.weights", weights, ndim=1))
         if weights.shape != (len(values),):
-            raise ValueError(f"scales.weights: expected {len(values)}, one per scale, got {weights.size}")
+            raise ValueError(
+                f"scales.weights: expected {len(values)}, one per scale, got {weights.size}"
+            )
         if (weights < 0).any() or weights.sum() == 0:
             raise ValueError("scales.weights: must not be negative, nor all zero")
         values, weights = values[weights > 0], weights[weights > 0]
-        # What is normalised already stays as it is, to the last bit: a law read back from a file is the same law.
+        # What is normalised already stays as it is, to the last bit: a law read back from a file is
+        # the same law.
         weights = weights / weights.sum() if abs(weights.sum() - 1) > 1e-12 else weights
         mean = weights @ values**2
         values = np.where(np.abs(mean - 1) > 1e-12, values / np.sqrt(mean), values)
@@ -86,7 +96,8 @@ class Scales:
         return length if self.independent else 1
 
     def at(self, uniforms: np.ndarray) -> np.ndarray:
-        """Scales, (L, …), from uniform numbers in [0, 1], (dimension, …): by the inverse of their distribution."""
+        """Scales, (L, …), from uniform numbers in [0, 1], (dimension, …): by the inverse of their
+        distribution."""
         edges = np.cumsum(self.share)[:-1]
         chosen = np.searchsorted(edges, uniforms, side="right")
         return self.s[chosen] if self.independent else np.moveaxis(self.s[chosen[0]], -1, 0)
@@ -124,7 +135,7 @@ class Scales:
         return bool(np.allclose(one, two, rtol=1e-9, atol=1e-12))
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{scale:.4g}" for scale in self.s.ravel()[:4]) + (", …" if self.s.size > 4 else "")
-        return (
-            f"{len(self.s)} scales ({shown}), {'each token its own' if self.independent else 'of all tokens jointly'}"
+        shown = ", ".join(f"{scale:.4g}" for scale in self.s.ravel()[:4]) + (
+            ", …" if self.s.size > 4 else ""
         )
+        return f"{len(self.s)} scales ({shown}), {'each token its own' if self.independent else 'of all tokens jointly'}"

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..names import ALIASES as ALIASES
-from ..names import spelled_as, word_of
-from .attention import Attention, Form
+from .attentions.attention import Attention, Form
 from .checks import check_attention
-from .frozen import finite_number, freeze, thaw, whole_number
-from .law import Law, law_of
+from .distribution import Law, law_of
+from .names import ALIASES as ALIASES
+from .names import spelled_as, word_of
 from .tokens import Positions, Tokens
+from .validation import finite_number, freeze, thaw, whole_number
 
 NUMBERS = ("sample_ratio", "ridge")
 PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights", "dimension")
@@ -23,7 +23,8 @@ PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights", "dimens
 
 @dataclass(frozen=True)
 class Structure:
-    """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in numbers only.
+    """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in
+    numbers only.
 
     `joint`: tokens know of each other; `scaled`: tokens have random scales; `sized`: d is finite.
     """
@@ -38,7 +39,8 @@ class Structure:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Groups of fields that are jointly Gaussian, and how many fields of student and teacher each has.
+        """Groups of fields that are jointly Gaussian, and how many fields of student and teacher
+        each has.
 
         (L, r_s, r_t), every token on its own, or (1, L r_s, L r_t) where tokens know of each other.
         """
@@ -48,10 +50,12 @@ class Structure:
 
 @dataclass(frozen=True)
 class Scenario:
-    """One learning problem; the same object goes to the theory, to message passing, to training and to data.
+    """One learning problem; the same object goes to the theory, to message passing, to training and
+    to data.
 
-    A sentence is x ∈ R^{L×d} with rows x_l ~ N(0, Σ_l). The teacher answers y = T[xQ*/√d] x; the student, who sees
-    x̃ = x + p, answers S[x̃Q/√d] x̃ and minimises Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples.
+    A sentence is x ∈ R^{L×d} with rows x_l ~ N(0, Σ_l). The teacher answers y = T[xQ*/√d] x; the
+    student, who sees x̃ = x + p, answers S[x̃Q/√d] x̃ and minimises Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) +
+    (λ/2)‖Q‖² over n = αd samples.
 
     **Arguments**
 
@@ -61,12 +65,14 @@ class Scenario:
     - `positions`: the encodings p_l.
     - `sample_ratio`: α = n/d.
     - `ridge`: λ.
-    - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless given.
-    - `dimension`: d, at which the theory has what is known of its corrections (`solve(…, d=…)`); d → ∞ unless given.
+    - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless
+      given.
+    - `dimension`: d, at which the theory has what is known of its corrections (`solve(…, d=…)`); d
+      → ∞ unless given.
 
     **Example**: `paper(alpha=2, omega=0.3).vary(ridge=0.1)`, or with parts of one's own:
 
-        Scenario(mixture(A, 0.3), softmax_attention(1), isotropic(2, 0.5), opposite_positions(), 2.0, 0.01)
+        Scenario(attentions.mixture(A, 0.3), attentions.softmax(1), isotropic(2, 0.5), opposite_positions(), 2.0, 0.01)
     """
 
     teacher: Attention
@@ -86,11 +92,17 @@ class Scenario:
             ("positions", Positions),
         ):
             if not isinstance(getattr(self, name), kind):
-                raise ValueError(f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}")
-        object.__setattr__(self, "sample_ratio", finite_number("sample_ratio", self.sample_ratio, above=True))
+                raise ValueError(
+                    f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}"
+                )
+        object.__setattr__(
+            self, "sample_ratio", finite_number("sample_ratio", self.sample_ratio, above=True)
+        )
         object.__setattr__(self, "ridge", finite_number("ridge", self.ridge))
         if self.teacher_weights is not None:
-            object.__setattr__(self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2))
+            object.__setattr__(
+                self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2)
+            )
         if self.dimension is not None:
             object.__setattr__(self, "dimension", whole_number("dimension", self.dimension))
         _check_table(self)
@@ -123,11 +135,14 @@ class Scenario:
         tokens, kinds = self.tokens, len(self.law.weight)
         scaled = tokens.scales is not None
         sized = self.dimension is not None
-        return Structure(self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled, sized)
+        return Structure(
+            self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled, sized
+        )
 
     @property
     def values(self) -> dict[str, Any]:
-        """All numbers of the scenario, as a tree of arrays: what may vary over a grid without a new compilation."""
+        """All numbers of the scenario, as a tree of arrays: what may vary over a grid without a new
+        compilation."""
         return {
             "sample_ratio": np.float64(self.sample_ratio),
             "ridge": np.float64(self.ridge),
@@ -138,20 +153,31 @@ class Scenario:
         }
 
     def vary(self, **changes: Any) -> Scenario:
-        """The same scenario with other numbers: `sample_ratio`, `ridge`, `token_deviation`, `mixing` or any other
-        parameter of the teacher or the student by name; also by the paper's letters (`alpha`, `omega`, `sigma`).
+        """The same scenario with other numbers: `sample_ratio`, `ridge`, `token_deviation`,
+        `mixing` or any other parameter of the teacher or the student by name; also by the paper's
+        letters (`alpha`, `omega`, `sigma`).
 
             scenario.vary(sample_ratio=1.5, mixing=0.2)
         """
         scenario, known = (
             self,
-            (*NUMBERS, *PARTS, *self.teacher.parameters, *self.student.parameters, "token_deviation"),
+            (
+                *NUMBERS,
+                *PARTS,
+                *self.teacher.parameters,
+                *self.student.parameters,
+                "token_deviation",
+            ),
         )
         for name, value in spelled_as(known, changes).items():
             if name == "token_deviation":
                 change: dict[str, Any] = {"tokens": scenario.tokens.scaled_to(value)}
             else:
-                change = {name: value} if name in (*NUMBERS, *PARTS) else _with_parameter(scenario, name, value)
+                change = (
+                    {name: value}
+                    if name in (*NUMBERS, *PARTS)
+                    else _with_parameter(scenario, name, value)
+                )
             scenario = replace(scenario, **change)
         return scenario
 
@@ -187,17 +213,27 @@ class Scenario:
 def _check_table(scenario: Scenario) -> None:
     gamma, tau, pi = scenario.tokens.gamma, scenario.positions.tau, scenario._pi
     if tau.shape[1] != scenario.length:
-        raise ValueError(f"positions: for {tau.shape[1]} tokens, but the tokens are {scenario.length}")
-    rows = {"tokens": len(gamma), "positions": len(tau)} | ({} if pi is None else {"teacher_weights": len(pi)})
+        raise ValueError(
+            f"positions: for {tau.shape[1]} tokens, but the tokens are {scenario.length}"
+        )
+    rows = {"tokens": len(gamma), "positions": len(tau)} | (
+        {} if pi is None else {"teacher_weights": len(pi)}
+    )
     if len({count for count in rows.values() if count > 1}) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in rows.items())
         raise ValueError(f"positions: kinds of direction do not match ({listed})")
     if len(tau) > len(gamma) and len(gamma) > 1:
-        raise ValueError(f"positions: {len(tau)} rows, but the tokens have {len(gamma)} kinds of direction")
+        raise ValueError(
+            f"positions: {len(tau)} rows, but the tokens have {len(gamma)} kinds of direction"
+        )
     if pi is not None and pi.shape[1] != scenario.teacher.rank:
-        raise ValueError(f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}")
+        raise ValueError(
+            f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}"
+        )
     if (np.linalg.eigvalsh(scenario.law.rho)[:, 0] <= 0).any():
-        raise ValueError("teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token")
+        raise ValueError(
+            "teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token"
+        )
     if scenario.tokens.joint:
         rho = np.swapaxes(scenario.law.joint_rho, 1, 2)
         values = np.linalg.eigvalsh(rho.reshape(rho.shape[0] * rho.shape[1], -1))
@@ -211,7 +247,11 @@ def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Atte
     owners = [role for role in ("teacher", "student") if name in getattr(scenario, role).parameters]
     if not owners:
         known = sorted({*scenario.teacher.parameters, *scenario.student.parameters})
-        raise ValueError(f"{name}: not a number of this scenario; it has sample_ratio, ridge, token_deviation, {known}")
+        raise ValueError(
+            f"{name}: not a number of this scenario; it has sample_ratio, ridge, token_deviation, {known}"
+        )
     if len(owners) > 1:
-        raise ValueError(f"{name}: both teacher and student have it; vary `teacher` or `student` as a whole")
+        raise ValueError(
+            f"{name}: both teacher and student have it; vary `teacher` or `student` as a whole"
+        )
     return {owners[0]: getattr(scenario, owners[0]).with_parameters(**{name: value})}

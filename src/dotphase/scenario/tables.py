@@ -1,7 +1,8 @@
-"""The tables of a scenario file as pydantic models: what may stand in them, within which bounds, and what they build.
+"""The tables of a scenario file as pydantic models: what may stand in them, within which bounds,
+and what they build.
 
-Whoever takes a scenario from outside (a file, a study, a web page) validates with them. Numbers go by the names of the
-paper or by those of the code, as everywhere.
+Whoever takes a scenario from outside (a file, a study, a web page) validates with them. Numbers go
+by the names of the paper or by those of the code, as everywhere.
 """
 
 from __future__ import annotations
@@ -13,11 +14,20 @@ from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Optional, TypeVar, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
-from ..names import spelled_as, word_of
-from .attention import Attention
-from .catalogue import CATALOGUE, constant_attention, mixture
+from .attentions import catalogue as attentions
+from .attentions.attention import Attention
+from .attentions.catalogue import CATALOGUE
+from .names import spelled_as, word_of
 from .presets import paper
 from .scales import Scales
 from .scenario import Scenario
@@ -55,7 +65,13 @@ class Catalogued(Table):
         return CATALOGUE[self.kind].build(**{name: value for name, value in self if name != "kind"})
 
 
-_ARGUMENTS: dict[str, Any] = {"rank": Count, "heads": Count, "tied": Flag, "temperature": Positive, "width": Positive}
+_ARGUMENTS: dict[str, Any] = {
+    "rank": Count,
+    "heads": Count,
+    "tied": Flag,
+    "temperature": Positive,
+    "width": Positive,
+}
 _ARGUMENTS |= {"threshold": Number, "bias": Row, "shares": Optional[Row]}  # noqa: UP045
 
 
@@ -66,7 +82,7 @@ def _table(kind: str) -> type[Catalogued]:
 
 
 class Constant(Table):
-    """`constant_attention`."""
+    """`attentions.constant`."""
 
     kind: Literal["constant"]
     positional: Matrix
@@ -74,7 +90,7 @@ class Constant(Table):
 
     def build(self) -> Attention:
         """The attention described."""
-        return constant_attention(self.positional, self.rank)
+        return attentions.constant(self.positional, self.rank)
 
 
 class Mixture(Table):
@@ -87,11 +103,15 @@ class Mixture(Table):
 
     def build(self) -> Attention:
         """The attention described."""
-        return mixture(self.positional, self.mixing, self.semantic and self.semantic.build())
+        return attentions.mixture(
+            self.positional, self.mixing, self.semantic and self.semantic.build()
+        )
 
 
 KINDS = tuple(CATALOGUE)
-_OF_KIND: dict[str, type[Table]] = {kind: _table(kind) for kind in KINDS if kind not in ("constant", "mixture")}
+_OF_KIND: dict[str, type[Table]] = {
+    kind: _table(kind) for kind in KINDS if kind not in ("constant", "mixture")
+}
 _OF_KIND |= {"constant": Constant, "mixture": Mixture}
 if TYPE_CHECKING:
     AnyAttention = Catalogued | Constant | Mixture
@@ -101,7 +121,8 @@ Mixture.model_rebuild()
 
 
 def attention_from_text(text: str) -> Attention:
-    """An attention of the catalogue by its kind, and its numbers if need be: `kernel`, `kernel:width=0.8,rank=2`."""
+    """An attention of the catalogue by its kind, and its numbers if need be: `kernel`,
+    `kernel:width=0.8,rank=2`."""
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
         raise ValueError(f"expected one of {', '.join(KINDS)}, got {kind!r}")
@@ -109,7 +130,9 @@ def attention_from_text(text: str) -> Attention:
     try:
         numbers = {name.strip(): json.loads(value) for name, _, value in pairs}
     except json.JSONDecodeError:
-        raise ValueError(f"expected a kind and numbers like kernel:width=0.8,rank=2, got {text!r}") from None
+        raise ValueError(
+            f"expected a kind and numbers like kernel:width=0.8,rank=2, got {text!r}"
+        ) from None
     return validated(_OF_KIND[kind], {"kind": kind, **numbers}).build()  # type: ignore[attr-defined]
 
 
@@ -125,7 +148,8 @@ class ScalesTable(Table):
 
 
 class TokenTable(Table):
-    """`Tokens` by their eigenvalues or covariances, or by length and deviation: `isotropic`, or `correlated`."""
+    """`Tokens` by their eigenvalues or covariances, or by length and deviation: `isotropic`, or
+    `correlated`."""
 
     eigenvalues: Matrix | None = None
     covariances: Annotated[list[Matrix], Field(min_length=1)] | None = None
@@ -198,7 +222,9 @@ class ScenarioTable(Table):
             teacher=self.teacher.build(),
             student=self.student.build(),
             tokens=tokens,
-            positions=Positions(self.positions.components) if self.positions else no_positions(tokens.gamma.shape[1]),
+            positions=Positions(self.positions.components)
+            if self.positions
+            else no_positions(tokens.gamma.shape[1]),
             sample_ratio=self.sample_ratio,
             ridge=self.ridge,
             teacher_weights=self.teacher_weights,
@@ -235,8 +261,8 @@ def complaint(
     members: Collection[str] | None = None,
     owner: Callable[[Sequence[Any]], type[BaseModel] | None] = lambda place: None,
 ) -> str:
-    """What pydantic complains about, place by place, in one line; `members`: names of members of unions in `table`;
-    `owner`: the table at a place in it, where that is another one."""
+    """What pydantic complains about, place by place, in one line; `members`: names of members of
+    unions in `table`; `owner`: the table at a place in it, where that is another one."""
     places: dict[str, list[str]] = {}
     for entry in error.errors():
         place, message = (
@@ -249,13 +275,22 @@ def complaint(
     return "; ".join(f"{place}: {message}" if place else message for place, message in each)
 
 
-_TABLES: dict[str, type[Table]] = {**_OF_KIND, "tokens": TokenTable, "positions": PositionTable, "scales": ScalesTable}
+_TABLES: dict[str, type[Table]] = {
+    **_OF_KIND,
+    "tokens": TokenTable,
+    "positions": PositionTable,
+    "scales": ScalesTable,
+}
 
 
 def _place(entry: Any, members: Collection[str]) -> str:
     # Which member of a union was tried is no help to anyone: a kind, or pydantic's name of a type.
     path = [str(part) for part in entry["loc"]]
-    path = [part for at, part in enumerate(path) if not at or not ("[" in part or "-" in part or part in members)]
+    path = [
+        part
+        for at, part in enumerate(path)
+        if not at or not ("[" in part or "-" in part or part in members)
+    ]
     return ".".join(path + ["kind"] * entry["type"].startswith("union_tag"))
 
 
@@ -264,7 +299,9 @@ def _message(table: type[BaseModel], entry: Any) -> str:
     if kind == "missing":
         return "missing"
     if kind == "extra_forbidden":
-        owner = next((_TABLES[part] for part in reversed(entry["loc"][:-1]) if part in _TABLES), table)
+        owner = next(
+            (_TABLES[part] for part in reversed(entry["loc"][:-1]) if part in _TABLES), table
+        )
         return f"unknown; expected one of {', '.join(owner.model_fields)}"
     if kind.startswith("union_tag"):
         return f"expected one of {', '.join(KINDS)}"

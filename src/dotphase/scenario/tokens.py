@@ -1,8 +1,10 @@
-"""The tokens' covariances and the positional encodings, along the directions of the shared eigenbasis.
+"""The tokens' covariances and the positional encodings, along the directions of the shared
+eigenbasis.
 
-Per eigen-direction: γ_l, the eigenvalue of Σ_l, or, of tokens that know of each other, Γ_ll', the covariance of tokens
-l and l' along it; τ_l = √d p_l·e, the positional encoding along it; and a weight, the share of the d directions that
-look like this. An isotropic model is one row; a measured covariance is d rows.
+Per eigen-direction: γ_l, the eigenvalue of Σ_l, or, of tokens that know of each other, Γ_ll', the
+covariance of tokens l and l' along it; τ_l = √d p_l·e, the positional encoding along it; and a
+weight, the share of the d directions that look like this. An isotropic model is one row; a measured
+covariance is d rows.
 """
 
 from __future__ import annotations
@@ -12,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .frozen import finite_number, freeze, thaw, whole_number
 from .scales import Scales
+from .validation import finite_number, freeze, thaw, whole_number
 
 
 @dataclass(frozen=True)
@@ -23,13 +25,17 @@ class Tokens:
     **Arguments**
 
     - `eigenvalues`: γ, (K, L): the eigenvalue of each Σ_l along each of K kinds of direction.
-    - `weights`: (K,): the share of directions of each kind; scaled to sum to one. Equal shares unless given.
-    - `covariances`: Γ, (K, L, L), instead of eigenvalues: the joint covariance of the L tokens along each kind of
-      direction, symmetric and positive semi-definite. Where every Γ is diagonal this is the same as its eigenvalues.
-    - `scales`: the law of random scales that multiply the tokens, `Scales`; all one unless given. Γ and γ are
-      covariances of the tokens before that; since E s_l² = 1, those of a single token stay what they are.
+    - `weights`: (K,): the share of directions of each kind; scaled to sum to one. Equal shares
+      unless given.
+    - `covariances`: Γ, (K, L, L), instead of eigenvalues: the joint covariance of the L tokens
+      along each kind of direction, symmetric and positive semi-definite. Where every Γ is diagonal
+      this is the same as its eigenvalues.
+    - `scales`: the law of random scales that multiply the tokens, `Scales`; all one unless given. Γ
+      and γ are covariances of the tokens before that; since E s_l² = 1, those of a single token
+      stay what they are.
 
-    **Example**: two tokens, of which the second is noisier along a tenth of the directions; two correlated ones:
+    **Example**: two tokens, of which the second is noisier along a tenth of the directions; two
+    correlated ones:
 
         Tokens(eigenvalues=[[0.25, 0.25], [0.25, 1.0]], weights=[0.9, 0.1])
         Tokens(covariances=[[[0.25, 0.1], [0.1, 0.25]]])
@@ -49,15 +55,21 @@ class Tokens:
             Gamma = None
         gamma = _spectra(self.eigenvalues) if Gamma is None else np.einsum("kll->kl", Gamma)
         if (gamma.max(0) == 0).any():
-            raise ValueError("tokens.eigenvalues: a token whose covariance is zero carries no information")
+            raise ValueError(
+                "tokens.eigenvalues: a token whose covariance is zero carries no information"
+            )
         weights = np.full(len(gamma), 1 / len(gamma)) if self.weights is None else self.weights
         weights = thaw(freeze("tokens.weights", weights, ndim=1))
         if weights.shape != (len(gamma),):
-            raise ValueError(f"tokens.weights: expected {len(gamma)}, one per direction, got {weights.size}")
+            raise ValueError(
+                f"tokens.weights: expected {len(gamma)}, one per direction, got {weights.size}"
+            )
         if (weights < 0).any() or weights.sum() == 0:
             raise ValueError("tokens.weights: must not be negative, nor all zero")
         joint = None if Gamma is None else freeze("tokens.covariances", Gamma)
-        object.__setattr__(self, "eigenvalues", None if joint else freeze("tokens.eigenvalues", gamma))
+        object.__setattr__(
+            self, "eigenvalues", None if joint else freeze("tokens.eigenvalues", gamma)
+        )
         object.__setattr__(self, "weights", freeze("tokens.weights", weights / weights.sum()))
         object.__setattr__(self, "covariances", joint)
         object.__setattr__(self, "scales", _checked(self.scales, gamma.shape[1]))
@@ -118,7 +130,9 @@ def _symmetric(covariances: ArrayLike) -> np.ndarray:
         raise ValueError("tokens.covariances: every Γ must be symmetric, Γ_ll' = Γ_l'l")
     Gamma = (Gamma + np.swapaxes(Gamma, 1, 2)) / 2
     if (least := float(np.linalg.eigvalsh(Gamma).min())) < -1e-10 * size:
-        raise ValueError(f"tokens.covariances: every Γ must be positive semi-definite, an eigenvalue is {least:g}")
+        raise ValueError(
+            f"tokens.covariances: every Γ must be positive semi-definite, an eigenvalue is {least:g}"
+        )
     return Gamma
 
 
@@ -126,9 +140,13 @@ def _checked(scales: Scales | None, length: int) -> Scales | None:
     if scales is None:
         return None
     if not isinstance(scales, Scales):
-        raise ValueError(f"tokens.scales: expected Scales, such as Scales([0.6, 1.3]), got {type(scales).__name__}")
+        raise ValueError(
+            f"tokens.scales: expected Scales, such as Scales([0.6, 1.3]), got {type(scales).__name__}"
+        )
     if not scales.independent and scales.s.shape[1] != length:
-        raise ValueError(f"tokens.scales: of {scales.s.shape[1]} tokens, but the tokens are {length}")
+        raise ValueError(
+            f"tokens.scales: of {scales.s.shape[1]} tokens, but the tokens are {length}"
+        )
     return None if scales.trivial else scales
 
 
@@ -142,17 +160,21 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
     length = whole_number("length", length)
     sigma = thaw(freeze("token_deviation", deviation))
     if sigma.ndim > 1 or (sigma.ndim == 1 and len(sigma) != length):
-        raise ValueError(f"token_deviation: expected one σ, or {length} of them, got shape {sigma.shape}")
+        raise ValueError(
+            f"token_deviation: expected one σ, or {length} of them, got shape {sigma.shape}"
+        )
     if not (sigma > 0).all():
         raise ValueError(f"token_deviation: σ must be positive, got {deviation!r}")
     return Tokens(np.broadcast_to(sigma**2, (1, length)))
 
 
-def correlated(length: int, deviation: float | ArrayLike = 1.0, correlation: float | ArrayLike = 0.0) -> Tokens:
+def correlated(
+    length: int, deviation: float | ArrayLike = 1.0, correlation: float | ArrayLike = 0.0
+) -> Tokens:
     """Tokens that know of each other: Γ_ll' = σ_l σ_l' c_ll', along all directions alike.
 
-    **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token; `correlation`, c, (L, L) with ones on its
-    diagonal, or one number for every two tokens.
+    **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token; `correlation`, c, (L, L) with
+    ones on its diagonal, or one number for every two tokens.
 
     **Example**: `correlated(2, 0.5, -0.3)`, `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
     """
@@ -167,7 +189,8 @@ def correlated(length: int, deviation: float | ArrayLike = 1.0, correlation: flo
 
 
 def exponential_correlation(length: int, decay: float) -> np.ndarray:
-    """Correlations that fall by the same factor from token to token: c_ll' = `decay`^|l − l'|, (L, L).
+    """Correlations that fall by the same factor from token to token: c_ll' = `decay`^|l − l'|, (L,
+    L).
 
     **Arguments**: `length`, L; `decay`, between −1 and 1: the correlation of neighbours.
 
@@ -186,8 +209,9 @@ class Positions:
 
     **Arguments**
 
-    - `components`: τ, (K, L): τ_l = √d p_l·e along each kind of direction, in the order of `Tokens.eigenvalues`. With
-      isotropic tokens (one row there) any number of rows is allowed, in equal shares: then p_l·p_l' = Σ_k τ_kl τ_kl'/K.
+    - `components`: τ, (K, L): τ_l = √d p_l·e along each kind of direction, in the order of
+      `Tokens.eigenvalues`. With isotropic tokens (one row there) any number of rows is allowed, in
+      equal shares: then p_l·p_l' = Σ_k τ_kl τ_kl'/K.
 
     **Example**: `Positions([[1.0, -1.0]])` are the paper's.
     """
@@ -229,8 +253,12 @@ def positions_from_gram(gram: ArrayLike) -> Positions:
     """
     gram = thaw(freeze("gram", gram, ndim=2))
     if gram.shape[0] != gram.shape[1] or (np.abs(gram - gram.T) > 1e-10 * np.abs(gram).max()).any():
-        raise ValueError("gram: scalar products p_l·p_l' form a symmetric matrix, (L, L); this one is not")
+        raise ValueError(
+            "gram: scalar products p_l·p_l' form a symmetric matrix, (L, L); this one is not"
+        )
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     if values.min() < -1e-10 * max(values.max(), 1e-300):
-        raise ValueError(f"gram: not positive semi-definite, its least eigenvalue is {values.min():g}")
+        raise ValueError(
+            f"gram: not positive semi-definite, its least eigenvalue is {values.min():g}"
+        )
     return Positions(np.sqrt(np.maximum(values, 0) * len(gram))[:, None] * vectors.T)

@@ -1,24 +1,10 @@
-"""Real text: words as vectors, sentences as data, their law measured, and where they stand in the phase diagram."""
+"""Real text: sentences as data, the distribution of their tokens, and their phase.
 
-from .law import MeasuredTokens, tokens_from_samples
-from .lengths import Lengths
-from .place import Place, phase_of, scenario_of
-from .reading import read_embeddings, read_text
-from .sentences import Sentences, load_sentences
-from .universality import Universality, universality, variant
+`reading.py`, `words.py`, `arrays.py`, `embedding.py`: words as vectors. `sentences.py`: sentences
+as data. `distribution.py`, `lengths.py`: covariances and lengths measured. `phase.py`: which
+mechanism the theory predicts. `universality.py`: real words against Gaussian tokens.
+"""
 
-__all__ = [
-    "Lengths",
-    "MeasuredTokens",
-    "Place",
-    "Sentences",
-    "Universality",
-    "load_sentences",
-    "phase_of",
-    "read_embeddings",
-    "read_text",
-    "scenario_of",
-    "tokens_from_samples",
-    "universality",
-    "variant",
-]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

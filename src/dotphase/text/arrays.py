@@ -1,4 +1,5 @@
-"""Arrays of other people's files, mapped into memory and never unpickled: `.npy`, `.npz` and safetensors."""
+"""Arrays of other people's files, mapped into memory and never unpickled: `.npy`, `.npz` and
+safetensors."""
 
 from __future__ import annotations
 
@@ -9,24 +10,41 @@ from typing import Any
 
 import numpy as np
 
-TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "U8": "u1", "BF16": "<u2"}
+TYPES = {
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "U8": "u1",
+    "BF16": "<u2",
+}
 HEADER = 100_000_000  # bytes: the longest header of safetensors that is read
 
 
 def open_array(path: str | Path, name: str | None = None) -> np.ndarray:
-    """One array of a file, mapped: nothing is read before it is used. `name` it where the file has several."""
+    """One array of a file, mapped: nothing is read before it is used. `name` it where the file has
+    several."""
     path = Path(path)
     readers = {".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}
     if path.suffix not in readers:
         raise ValueError(f"{path}: expected a file ending in {', '.join(readers)}")
     try:
         return readers[path.suffix](path, name)
-    except (zipfile.BadZipFile, EOFError, KeyError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (
+        zipfile.BadZipFile,
+        EOFError,
+        KeyError,
+        json.JSONDecodeError,
+        UnicodeDecodeError,
+    ) as error:
         raise ValueError(f"{path}: cannot be read: {error}") from None
 
 
 def as_floats(block: np.ndarray, halved: bool = False) -> np.ndarray:
-    """Numbers in double precision; `halved`: they are the upper halves of single-precision ones (bfloat16)."""
+    """Numbers in double precision; `halved`: they are the upper halves of single-precision ones
+    (bfloat16)."""
     if halved:
         return (block.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
     return np.asarray(block, dtype=np.float64)
@@ -42,7 +60,9 @@ def _npy(path: Path, name: str | None) -> np.ndarray:
 def _npz(path: Path, name: str | None) -> np.ndarray:
     """A member of an archive: mapped where it is stored as it is, else read."""
     with zipfile.ZipFile(path) as archive:
-        member = archive.getinfo(f"{_chosen(path, [n.removesuffix('.npy') for n in archive.namelist()], name)}.npy")
+        member = archive.getinfo(
+            f"{_chosen(path, [n.removesuffix('.npy') for n in archive.namelist()], name)}.npy"
+        )
         if member.compress_type != zipfile.ZIP_STORED:
             with archive.open(member) as file:
                 return np.lib.format.read_array(file, allow_pickle=False)
@@ -51,7 +71,11 @@ def _npz(path: Path, name: str | None) -> np.ndarray:
         lengths = np.frombuffer(file.read(4), "<u2")
         file.seek(member.header_offset + 30 + int(lengths.sum()))
         version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        read = (
+            np.lib.format.read_array_header_1_0
+            if version == (1, 0)
+            else np.lib.format.read_array_header_2_0
+        )
         shape, columns_first, dtype = read(file)
         if dtype.hasobject:
             raise ValueError(f"{path}: holds Python objects, not numbers")
@@ -61,7 +85,8 @@ def _npz(path: Path, name: str | None) -> np.ndarray:
 
 
 def _safetensors(path: Path, name: str | None) -> np.ndarray:
-    """The format: 8 bytes with the length of a JSON header that says where each array lies, then the arrays."""
+    """The format: 8 bytes with the length of a JSON header that says where each array lies, then
+    the arrays."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
         if not 2 <= length <= min(HEADER, path.stat().st_size - 8):
@@ -71,8 +96,15 @@ def _safetensors(path: Path, name: str | None) -> np.ndarray:
     entry = header[_chosen(path, list(header), name)]
     if entry["dtype"] not in TYPES:
         raise ValueError(f"{path}: numbers of type {entry['dtype']}; known are {', '.join(TYPES)}")
-    shape, (first, last), dtype = tuple(entry["shape"]), entry["data_offsets"], np.dtype(TYPES[entry["dtype"]])
-    if last - first != int(np.prod(shape)) * dtype.itemsize or 8 + length + last > path.stat().st_size:
+    shape, (first, last), dtype = (
+        tuple(entry["shape"]),
+        entry["data_offsets"],
+        np.dtype(TYPES[entry["dtype"]]),
+    )
+    if (
+        last - first != int(np.prod(shape)) * dtype.itemsize
+        or 8 + length + last > path.stat().st_size
+    ):
         raise ValueError(f"{path}: its header does not fit its data")
     found = np.memmap(path, dtype, "r", 8 + length + first, shape)
     return found.view(Halves) if entry["dtype"] == "BF16" else found

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def embed(corpus: Corpus, dimension: int, window: int = 5) -> np.ndarray:
-    """One vector per word, (words, d): E = U S^{1/2} with U S Uᵀ the leading d terms of the singular value
-    decomposition of the positive mutual information
+    """One vector per word, (words, d): E = U S^{1/2} with U S Uᵀ the leading d terms of the
+    singular value decomposition of the positive mutual information
 
         M_ab = max(0, log(n_ab n/(n_a n_b))),
 
@@ -32,14 +32,17 @@ def embed(corpus: Corpus, dimension: int, window: int = 5) -> np.ndarray:
         )
     information = positive_information(neighbours(corpus, window))
     start = np.random.default_rng(0).standard_normal(size)
-    values, U = eigsh(information, k=dimension, v0=start)  # symmetric: its singular values are |eigenvalues|
+    values, U = eigsh(
+        information, k=dimension, v0=start
+    )  # symmetric: its singular values are |eigenvalues|
     order = np.argsort(-np.abs(values))
     signs = np.sign(U[np.abs(U).argmax(0), np.arange(dimension)])
     return (U * signs * np.sqrt(np.abs(values)))[:, order]
 
 
 def neighbours(corpus: Corpus, window: int) -> csr_array:
-    """n_ab: how often words a and b stand at most `window` places apart in one document; symmetric, sparse."""
+    """n_ab: how often words a and b stand at most `window` places apart in one document; symmetric,
+    sparse."""
     from scipy.sparse import coo_array, csr_array
 
     size = len(corpus.words)

@@ -1,8 +1,9 @@
-"""How long tokens are: the law of s_l² = |x_l|²/Tr Σ_l, and whether it is wider than that of Gaussian tokens; and how
-much two tokens of one sentence point the same way.
+"""How long tokens are: the law of s_l² = |x_l|²/Tr Σ_l, and whether it is wider than that of
+Gaussian tokens; and how much two tokens of one sentence point the same way.
 
-For a teacher Q* ~ N(0, I) the fields of a sentence are Gaussian with covariance x_l·x_l'/d, whatever the tokens are: it
-is lengths and angles in the plain sense that matter, not in units of Σ_l.
+For a teacher Q* ~ N(0, I) the fields of a sentence are Gaussian with covariance x_l·x_l'/d,
+whatever the tokens are: it is lengths and angles in the plain sense that matter, not in units of
+Σ_l.
 """
 
 from __future__ import annotations
@@ -13,10 +14,14 @@ from itertools import product
 
 import numpy as np
 
-from ..results import Result
-from ..scenario import Scales
+from ..results.result import Result
+from ..scenario.scales import Scales
 
-SCALES = {1: 32, 2: 12, 3: 7}  # how many lengths are told apart, by L: all combinations of them may occur
+SCALES = {
+    1: 32,
+    2: 12,
+    3: 7,
+}  # how many lengths are told apart, by L: all combinations of them may occur
 SHORTEST = 1e-6  # s² of a token that is (nearly) zero
 SURE = 5.0  # standard errors by which lengths, or what two tokens' lengths share, must show
 
@@ -26,11 +31,13 @@ class Lengths(Result):
     """What was seen of the tokens' lengths.
 
     - `law`: of the scales, None where the lengths are those of Gaussian tokens.
-    - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/D) without scales, D = (Tr Σ)²/Tr Σ².
+    - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/D) without scales, D = (Tr
+      Σ)²/Tr Σ².
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
     - `kurtosis`: the mean over directions of E[y⁴]/E[y²]² − 3 for y = x/s.
-    - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of two neighbouring
-      tokens; the latter is about 1/√D for Gaussian tokens, `alignment_of_gaussians`.
+    - `alignment`, `alignment_spread`: mean and standard deviation over sentences of the cosine of
+      two neighbouring tokens; the latter is about 1/√D for Gaussian tokens,
+      `alignment_of_gaussians`.
     """
 
     law: Scales | None
@@ -53,7 +60,8 @@ class Lengths(Result):
 
 
 def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool) -> Lengths:
-    """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the directions, (L, d)."""
+    """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the
+    directions, (L, d)."""
     squares, cosines, fourth, second = [], [], 0.0, 0.0
     d = float((gamma.sum() ** 2 / (gamma**2).sum()) / len(gamma))  # as many directions as count
     for block in blocks:
@@ -68,11 +76,19 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
     with np.errstate(invalid="ignore"):
         kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2)) * (1 + 2 / d) - 3
     seen, spread, shared = _law(s2, d, alike), float(s2.std()), _correlation(s2)[0]
-    return Lengths(seen, spread, float(np.sqrt(2 / d)), shared, kurtosis, *_alignment(np.concatenate(cosines, 1), d))
+    return Lengths(
+        seen,
+        spread,
+        float(np.sqrt(2 / d)),
+        shared,
+        kurtosis,
+        *_alignment(np.concatenate(cosines, 1), d),
+    )
 
 
 def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
-    """Mean and spread of the cosines, and the spread that Gaussian tokens of that mean have, (1 − c²)/√d."""
+    """Mean and spread of the cosines, and the spread that Gaussian tokens of that mean have, (1 −
+    c²)/√d."""
     if not len(cosine):
         return 0.0, 0.0, 0.0
     mean = float(cosine.mean())
@@ -80,7 +96,8 @@ def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
 
 
 def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
-    """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less that of χ²_d/d."""
+    """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less
+    that of χ²_d/d."""
     length, count = s2.shape
     wider = (s2**2).mean(1) / (1 + 2 / d) - 1
     if (wider < SURE * 2 * np.sqrt(2 / d / count)).all():  # the error of Gaussian tokens
@@ -96,7 +113,8 @@ def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
 
 
 def _together(s2: np.ndarray, levels: int, alike: bool) -> Scales:
-    """The joint law: every token's lengths in `levels` classes, and how often each combination of them occurs."""
+    """The joint law: every token's lengths in `levels` classes, and how often each combination of
+    them occurs."""
     if alike:
         means, one = _levels(s2.ravel(), levels)
         classes, values = one.reshape(s2.shape), [means] * len(s2)
@@ -117,7 +135,9 @@ def _levels(values: np.ndarray, levels: int) -> tuple[np.ndarray, np.ndarray]:
     rank = np.empty(len(values), dtype=np.intp)
     rank[np.argsort(values, kind="stable")] = np.arange(len(values))
     classes = rank * levels // len(values)
-    return np.bincount(classes, values, minlength=levels) / np.bincount(classes, minlength=levels), classes
+    return np.bincount(classes, values, minlength=levels) / np.bincount(
+        classes, minlength=levels
+    ), classes
 
 
 def _correlation(s2: np.ndarray) -> tuple[float, float]:

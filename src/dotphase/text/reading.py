@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..scenario.frozen import finite_number, whole_number
+from ..scenario.validation import finite_number, whole_number
 from .arrays import Halves, as_floats, open_array
 from .embedding import embed
 from .sentences import ROWS, Sentences, check_finite
@@ -28,11 +28,13 @@ def read_text(
     whiten: bool = False,
     deviation: float = 0.5,
 ) -> Sentences:
-    """Sentences of L consecutive words of a text, each word a vector in d dimensions learnt from the text itself.
+    """Sentences of L consecutive words of a text, each word a vector in d dimensions learnt from
+    the text itself.
 
-    Words are runs of letters in lower case. Those that occur less than `least` times are left out. What is left is cut
-    into sentences of L words, one after the other, none across two files. Vectors are the leading directions of the
-    positive mutual information of words that stand near each other (`embed`).
+    Words are runs of letters in lower case. Those that occur less than `least` times are left out.
+    What is left is cut into sentences of L words, one after the other, none across two files.
+    Vectors are the leading directions of the positive mutual information of words that stand near
+    each other (`embed`).
 
     **Arguments**
 
@@ -55,8 +57,16 @@ def read_text(
             f"{named}: too short for a sentence of {length} tokens: {everything.size} words, of which {corpus.size} "
             f"occur {least} times or more"
         )
-    told = {"text": named, "read": everything.size, "kept": corpus.size, "window": window, "least": least}
-    found = Sentences(embed(corpus, dimension, window), np.concatenate(ids), tuple(corpus.words), told)
+    told = {
+        "text": named,
+        "read": everything.size,
+        "kept": corpus.size,
+        "window": window,
+        "least": least,
+    }
+    found = Sentences(
+        embed(corpus, dimension, window), np.concatenate(ids), tuple(corpus.words), told
+    )
     return prepared(found, centre, whiten, deviation)
 
 
@@ -74,8 +84,9 @@ def read_embeddings(
 
     **Arguments**
 
-    - `embeddings`, `ids`: `.npy`, `.npz` or `.safetensors`, mapped and never unpickled; `FILE:NAME` where a file has
-      several arrays. Only the rows that occur are read. Ids are a text, (tokens,), or sentences, (n, L).
+    - `embeddings`, `ids`: `.npy`, `.npz` or `.safetensors`, mapped and never unpickled; `FILE:NAME`
+      where a file has several arrays. Only the rows that occur are read. Ids are a text, (tokens,),
+      or sentences, (n, L).
     - `dimension`: d; of the D directions the leading ones, unless all are kept.
     - `length`, `centre`, `whiten`, `deviation`: as in `read_text`.
 
@@ -84,25 +95,35 @@ def read_embeddings(
     length = whole_number("length", length)
     matrix, numbers = _opened(embeddings), np.asarray(_opened(ids))
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
-        raise ValueError(f"{embeddings}: expected a matrix (words, d) of numbers, got {matrix.dtype} {matrix.shape}")
+        raise ValueError(
+            f"{embeddings}: expected a matrix (words, d) of numbers, got {matrix.dtype} {matrix.shape}"
+        )
     if numbers.dtype.kind not in "iu" or numbers.ndim not in (1, 2) or not numbers.size:
-        raise ValueError(f"{ids}: expected token ids, whole numbers (tokens,) or (n, L), got {numbers.dtype}")
+        raise ValueError(
+            f"{ids}: expected token ids, whole numbers (tokens,) or (n, L), got {numbers.dtype}"
+        )
     if numbers.ndim == 2 and numbers.shape[1] != length:
         raise ValueError(f"{ids}: sentences of {numbers.shape[1]} tokens, but --length is {length}")
     low, high = int(numbers.min()), int(numbers.max())
     if low < 0 or high >= len(matrix):
         wrong = low if low < 0 else high
-        raise ValueError(f"{ids}: token {wrong} is out of range, {embeddings} has rows 0 to {len(matrix) - 1}")
+        raise ValueError(
+            f"{ids}: token {wrong} is out of range, {embeddings} has rows 0 to {len(matrix) - 1}"
+        )
     cut = numbers if numbers.ndim == 2 else _cut(numbers, length)
     if not len(cut):
-        raise ValueError(f"{ids}: too short for a sentence of {length} tokens: {numbers.size} tokens")
+        raise ValueError(
+            f"{ids}: too short for a sentence of {length} tokens: {numbers.size} tokens"
+        )
     used, compact = np.unique(cut, return_inverse=True)
     vectors = _gathered(matrix, used, str(embeddings))
     told: dict[str, Any] = {"embeddings": str(embeddings), "ids": str(ids)}
     found = Sentences(vectors, compact.reshape(cut.shape).astype(np.int32), (), told)
     if not found.deviation > 0:
         raise ValueError(f"{embeddings}: every row that occurs is zero")
-    return prepared(found if dimension is None else _leading(found, dimension), centre, whiten, deviation)
+    return prepared(
+        found if dimension is None else _leading(found, dimension), centre, whiten, deviation
+    )
 
 
 def prepared(sentences: Sentences, centre: bool, whiten: bool, deviation: float) -> Sentences:
@@ -144,14 +165,18 @@ def _check_fits(needed: int, name: str) -> None:
 
     free = psutil.virtual_memory().available
     if needed > free:
-        raise ValueError(f"{name}: the rows that occur take {size(needed)} of memory, {size(free)} are free")
+        raise ValueError(
+            f"{name}: the rows that occur take {size(needed)} of memory, {size(free)} are free"
+        )
 
 
 def _leading(sentences: Sentences, dimension: int) -> Sentences:
     """The d directions of largest variance."""
     whole = whole_number("dimension", dimension)
     if whole > sentences.dimension:
-        raise ValueError(f"dimension: {whole} asked for, the matrix has {sentences.dimension} columns")
+        raise ValueError(
+            f"dimension: {whole} asked for, the matrix has {sentences.dimension} columns"
+        )
     if whole == sentences.dimension:
         return sentences
     centred = sentences.centred()

@@ -37,13 +37,19 @@ class Sentences:
 
     def __post_init__(self) -> None:
         if self.embeddings.ndim != 2 or not self.embeddings.size:
-            raise ValueError(f"embeddings: expected a matrix (words, d), got shape {self.embeddings.shape}")
+            raise ValueError(
+                f"embeddings: expected a matrix (words, d), got shape {self.embeddings.shape}"
+            )
         if self.ids.ndim != 2 or not self.ids.size or self.ids.dtype.kind not in "iu":
-            raise ValueError(f"ids: expected whole numbers (sentences, L), got {self.ids.dtype} {self.ids.shape}")
+            raise ValueError(
+                f"ids: expected whole numbers (sentences, L), got {self.ids.dtype} {self.ids.shape}"
+            )
         low, high = int(self.ids.min()), int(self.ids.max())
         if low < 0 or high >= len(self.embeddings):
             wrong = low if low < 0 else high
-            raise ValueError(f"ids: token {wrong} is out of range, the matrix has rows 0 to {len(self.embeddings) - 1}")
+            raise ValueError(
+                f"ids: token {wrong} is out of range, the matrix has rows 0 to {len(self.embeddings) - 1}"
+            )
 
     @property
     def count(self) -> int:
@@ -69,7 +75,7 @@ class Sentences:
         """x of some sentences, (L, n, d)."""
         return self.embeddings[self.ids[rows].T]
 
-    # ------------------------------------------------------------------------------------ what can be done to them
+    # --------------------------------------------------------------------- what can be done to them
 
     def centred(self) -> Sentences:
         """With the mean token taken off every vector."""
@@ -80,15 +86,22 @@ class Sentences:
         values, vectors = np.linalg.eigh(self.covariance)
         kept = values > 1e-10 * values[-1]
         if not kept.all():
-            raise ValueError(f"whiten: the tokens span {kept.sum()} of {self.dimension} directions; lower --dimension")
-        return self._with("whitened", self.embeddings @ (vectors / np.sqrt(values)) * self.deviation)
+            raise ValueError(
+                f"whiten: the tokens span {kept.sum()} of {self.dimension} directions; lower --dimension"
+            )
+        return self._with(
+            "whitened", self.embeddings @ (vectors / np.sqrt(values)) * self.deviation
+        )
 
     def scaled_to(self, deviation: float) -> Sentences:
         """With the root mean square entry of a token made `deviation`, σ."""
-        return self._with(f"scaled to σ = {deviation:g}", self.embeddings * (deviation / self.deviation))
+        return self._with(
+            f"scaled to σ = {deviation:g}", self.embeddings * (deviation / self.deviation)
+        )
 
     def shuffled(self, seed: int = 0) -> Sentences:
-        """With all tokens dealt out anew over the sentences: which words occur is kept, which stand together is not."""
+        """With all tokens dealt out anew over the sentences: which words occur is kept, which stand
+        together is not."""
         dealt = np.random.default_rng(seed).permutation(self.ids.ravel()).reshape(self.ids.shape)
         return self._with("shuffled", ids=dealt)
 
@@ -102,7 +115,9 @@ class Sentences:
         """With every word that occurs in one sentence, at one place, with words chosen at random."""
         words = np.random.default_rng(seed).permutation(np.unique(self.ids))
         whole = len(words) // self.length
-        return self._with("every word once", ids=words[: whole * self.length].reshape(whole, self.length))
+        return self._with(
+            "every word once", ids=words[: whole * self.length].reshape(whole, self.length)
+        )
 
     def equal_lengths(self) -> Sentences:
         """With every vector scaled to one length, that of the root mean square token."""
@@ -111,8 +126,8 @@ class Sentences:
         return self._with("equal lengths", self.embeddings * (wanted / np.maximum(norm, 1e-300)))
 
     def gaussian_words(self, seed: int = 0) -> Sentences:
-        """With a Gaussian vector of the same covariance for every word, scaled to the word's own length: who stands
-        where and how long a word is are kept, the shape of the cloud is not."""
+        """With a Gaussian vector of the same covariance for every word, scaled to the word's own
+        length: who stands where and how long a word is are kept, the shape of the cloud is not."""
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0))
         drawn = np.random.default_rng(seed).standard_normal(self.embeddings.shape) @ root.T
@@ -120,7 +135,8 @@ class Sentences:
         return self._with("Gaussian words", drawn * (norms[0] / norms[1]))
 
     def rotated(self, basis: np.ndarray) -> Sentences:
-        """In other coordinates: x ↦ x · basis, the new directions in the columns of `basis`, (d, d)."""
+        """In other coordinates: x ↦ x · basis, the new directions in the columns of `basis`, (d,
+        d)."""
         return self._with("", self.embeddings @ basis)
 
     @property
@@ -132,18 +148,25 @@ class Sentences:
     def deviation(self) -> float:
         """σ: the root mean square entry of a token."""
         square = sum(
-            float(self.frequency[k : k + ROWS] @ (np.asarray(self.embeddings[k : k + ROWS], float) ** 2).sum(1))
+            float(
+                self.frequency[k : k + ROWS]
+                @ (np.asarray(self.embeddings[k : k + ROWS], float) ** 2).sum(1)
+            )
             for k in range(0, len(self.embeddings), ROWS)
         )
         return float(np.sqrt(square / self.dimension))
 
-    def _with(self, what: str, embeddings: np.ndarray | None = None, ids: np.ndarray | None = None) -> Sentences:
+    def _with(
+        self, what: str, embeddings: np.ndarray | None = None, ids: np.ndarray | None = None
+    ) -> Sentences:
         done = [*self.provenance.get("done", []), what] if what else self.provenance.get("done", [])
         new_ids = self.ids if ids is None else ids
         new = self.embeddings if embeddings is None else embeddings
-        return replace(self, embeddings=new, ids=new_ids, provenance=self.provenance | {"done": done})
+        return replace(
+            self, embeddings=new, ids=new_ids, provenance=self.provenance | {"done": done}
+        )
 
-    # ------------------------------------------------------------------------------------------------- shown, kept
+    # ---------------------------------------------------------------------------------- shown, kept
 
     def __repr__(self) -> str:
         size = f"{self.count} sentences of {self.length} tokens in {self.dimension} dimensions"
@@ -157,10 +180,16 @@ class Sentences:
     def to_dict(self) -> dict[str, Any]:
         """What they are in numbers, ready for JSON."""
         sizes = {"sentences": self.count, "length": self.length, "dimension": self.dimension}
-        return {**sizes, "words": len(self.embeddings), "sigma": self.deviation, "provenance": self.provenance}
+        return {
+            **sizes,
+            "words": len(self.embeddings),
+            "sigma": self.deviation,
+            "provenance": self.provenance,
+        }
 
     def save(self, path: str | Path) -> None:
-        """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it appears whole or not at all."""
+        """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it appears whole or not
+        at all."""
         path = Path(path)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.npz")
         try:
@@ -177,14 +206,17 @@ class Sentences:
 
 
 def load_sentences(path: str | Path) -> Sentences:
-    """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not read.
+    """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not
+    read.
 
     **Arguments**: `path` of the file.
 
     **Example**: `law = tokens_from_samples(load_sentences("tokens.npz"))`.
     """
     try:
-        embeddings, ids, words, told = (open_array(path, name) for name in ("embeddings", "ids", "words", "provenance"))
+        embeddings, ids, words, told = (
+            open_array(path, name) for name in ("embeddings", "ids", "words", "provenance")
+        )
         found = Sentences(embeddings, np.asarray(ids), tuple(words.tolist()), json.loads(str(told)))
     except (ValueError, zipfile.BadZipFile) as error:
         if str(error).startswith(("ids:", "embeddings:")):
@@ -194,12 +226,16 @@ def load_sentences(path: str | Path) -> Sentences:
     return found
 
 
-def check_finite(matrix: np.ndarray, name: str, rows: Callable[[int], int] = lambda row: row) -> None:
+def check_finite(
+    matrix: np.ndarray, name: str, rows: Callable[[int], int] = lambda row: row
+) -> None:
     """Refuse a matrix with an entry that is no number, some rows at a time."""
     for first in range(0, len(matrix), ROWS):
         wrong = ~np.isfinite(matrix[first : first + ROWS]).all(1)
         if wrong.any():
-            raise ValueError(f"{name}: row {rows(first + int(wrong.argmax()))} holds an entry that is not a number")
+            raise ValueError(
+                f"{name}: row {rows(first + int(wrong.argmax()))} holds an entry that is not a number"
+            )
 
 
 def _second_moment(matrix: np.ndarray, weights: np.ndarray) -> np.ndarray:

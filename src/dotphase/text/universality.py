@@ -1,7 +1,9 @@
-"""Does the theory hold for these sentences? Training on them, on Gaussian surrogates of the same law, and the theory.
+"""Does the theory hold for these sentences? Training on them, on Gaussian surrogates of the same
+law, and the theory.
 
-`gaussian` has the covariances of the tokens, Γ; `scaled` has their lengths, too. Where training on the sentences agrees
-with a surrogate, nothing but that law matters; where that agrees with its theory, d is large enough.
+`gaussian` has the covariances of the tokens, Γ; `scaled` has their lengths, too. Where training on
+the sentences agrees with a surrogate, nothing but that law matters; where that agrees with its
+theory, d is large enough.
 """
 
 from __future__ import annotations
@@ -13,23 +15,28 @@ from typing import Any
 
 import numpy as np
 
-from ..estimate import Estimate, over_seeds
-from ..finite import Runs, train
 from ..finite.checks import as_seeds
-from ..gaussian import Sobol
-from ..progress import Progress, reporting
-from ..results import Result, brief
-from ..scenario import Scenario
-from ..theory import Solution, solve
-from .law import MeasuredTokens, tokens_from_samples
-from .place import scenario_of
+from ..finite.training.runs import Runs
+from ..finite.training.training import train
+from ..numerics.progress import Progress, reporting
+from ..numerics.rules import Sobol
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.statistics import over_seeds
+from ..results.tables import brief
+from ..scenario.scenario import Scenario
+from ..theory.solver.solution import Solution
+from ..theory.solver.solve import solve
+from .distribution import MeasuredTokens, tokens_from_samples
+from .phase import scenario_of
 from .sentences import Sentences
 
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SURROGATES = ("gaussian", "scaled")
 STARTS = ("semantic", "positional")
 
-# What may set real tokens apart, taken out one at a time: what is done to the centred, whitened sentences.
+# What may set real tokens apart, taken out one at a time: what is done to the centred, whitened
+# sentences.
 VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
     "as they are": lambda raw: raw.centred().whitened(),
     "not centred": lambda raw: raw.whitened(),
@@ -43,7 +50,8 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
 
 
 def variant(sentences: Sentences, name: str) -> Sentences:
-    """Sentences with one thing changed, at the σ they have; `sentences` neither centred nor whitened."""
+    """Sentences with one thing changed, at the σ they have; `sentences` neither centred nor
+    whitened."""
     if name not in VARIANTS:
         raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name](sentences).scaled_to(sentences.deviation)
@@ -51,8 +59,8 @@ def variant(sentences: Sentences, name: str) -> Sentences:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Universality(Result):
-    """Training on sentences (`trained`), on surrogates (`surrogates`, by name) and theories (`theories`, by name), from
-    one start."""
+    """Training on sentences (`trained`), on surrogates (`surrogates`, by name) and theories
+    (`theories`, by name), from one start."""
 
     scenario: Scenario
     law: MeasuredTokens
@@ -70,8 +78,8 @@ class Universality(Result):
         return f"real tokens against their surrogates, {size}: {brief(self.scenario)}"
 
     def value(self, source: str, name: str) -> Estimate:
-        """An observable of `"sentences"`, of training on a surrogate, `"gaussian"` or `"scaled"`, or of its theory,
-        `"theory gaussian"` or `"theory scaled"`."""
+        """An observable of `"sentences"`, of training on a surrogate, `"gaussian"` or `"scaled"`,
+        or of its theory, `"theory gaussian"` or `"theory scaled"`."""
         if source.startswith("theory "):
             found = self.theories.get(source.removeprefix("theory "))
             known = found is not None and found.outcome in ("converged", "imprecise")
@@ -91,7 +99,10 @@ class Universality(Result):
         row: dict[str, Any] = {"observable": name, "sentences": self.value("sentences", name)}
         for surrogate in self.surrogates:
             difference = self.difference(surrogate, name)
-            row |= {surrogate: self.value(surrogate, name), f"{surrogate} s.e.": f"{difference.deviation():+.1f}"}
+            row |= {
+                surrogate: self.value(surrogate, name),
+                f"{surrogate} s.e.": f"{difference.deviation():+.1f}",
+            }
         for theory in self.theories:
             value = self.value(f"theory {theory}", name)
             row[f"theory {theory}"] = None if np.isnan(value.value) else value
@@ -103,9 +114,14 @@ class Universality(Result):
             "start": self.start,
             "d": self.trained.dimension,
             "sentences": self.law.count,
-            **{source: {name: self.value(source, name).to_dict() for name in OBSERVABLES} for source in sources},
             **{
-                f"sentences less {each}": {name: self.difference(each, name).to_dict() for name in OBSERVABLES}
+                source: {name: self.value(source, name).to_dict() for name in OBSERVABLES}
+                for source in sources
+            },
+            **{
+                f"sentences less {each}": {
+                    name: self.difference(each, name).to_dict() for name in OBSERVABLES
+                }
                 for each in self.surrogates
             },
             "outcomes": {"sentences": self.trained.outcomes}
@@ -129,16 +145,19 @@ def universality(
     nodes: int = 2**15,
     progress: Progress = False,
 ) -> Universality:
-    """Train on sentences and on Gaussian surrogates with the same covariances, with and without the same lengths, and
-    solve the theory (reached minima) of both.
+    """Train on sentences and on Gaussian surrogates with the same covariances, with and without the
+    same lengths, and solve the theory (reached minima) of both.
 
-    **Arguments**: `sentences`; `start` and `seeds` of training; `alpha`, `omega`, `ridge` of the task (`scenario_of`);
-    `theory`, whether to solve it, with so many `nodes`; `progress`.
+    **Arguments**: `sentences`; `start` and `seeds` of training; `alpha`, `omega`, `ridge` of the
+    task (`scenario_of`); `theory`, whether to solve it, with so many `nodes`; `progress`.
 
     **Example**: `print(universality(read_text(whiten=True), "positional"))`.
     """
     begin, seeds = perf_counter(), as_seeds(seeds)
-    laws = {name: tokens_from_samples(sentences, scales=name == "scaled", alike=True) for name in SURROGATES}
+    laws = {
+        name: tokens_from_samples(sentences, scales=name == "scaled", alike=True)
+        for name in SURROGATES
+    }
     tasks = {name: scenario_of(law, alpha, omega, ridge) for name, law in laws.items()}
     law, d = laws["scaled"], sentences.dimension
     with reporting(progress, f"{start} start, d = {d}", 3 + 2 * theory) as report:
@@ -150,6 +169,10 @@ def universality(
             report(done)
         theories = {}
         for done, name in enumerate(SURROGATES if theory else (), start=4):
-            theories[name] = solve(tasks[name], start, rule=Sobol(nodes), rtol=None, minimum="reached")
+            theories[name] = solve(
+                tasks[name], start, rule=Sobol(nodes), rtol=None, minimum="reached"
+            )
             report(done)
-    return Universality(tasks["scaled"], law, start, trained, surrogates, theories, perf_counter() - begin)
+    return Universality(
+        tasks["scaled"], law, start, trained, surrogates, theories, perf_counter() - begin
+    )

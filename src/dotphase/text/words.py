@@ -1,6 +1,7 @@
 """Words of UTF-8 files, read piece by piece: what is kept is one number per word.
 
-A word is a run of letters, apostrophes inside it included, in lower case; digits, underscores and punctuation end it.
+A word is a run of letters, apostrophes inside it included, in lower case; digits, underscores and
+punctuation end it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import numpy as np
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 PIECE = 1 << 20  # bytes read at once
 LONGEST = 1 << 16  # characters without a blank that are still taken for one stretch of text
-DEFAULT = "pydoc_data.topics"  # the help texts of the language: 64,000 words of English prose in every Python
+# the help texts of the language: 64,000 words of English prose in every Python
+DEFAULT = "pydoc_data.topics"
 
 
 class Corpus(NamedTuple):
     """Text as numbers.
 
-    - `documents`: one array per file (per topic in the default corpus): the number of each word, in the order of the
-      text.
+    - `documents`: one array per file (per topic in the default corpus): the number of each word, in
+      the order of the text.
     - `words`: the word behind each number, the most frequent first.
     """
 
@@ -57,8 +59,8 @@ def read_words(files: Iterable[str | Path] = ()) -> Corpus:
 
 
 def keep_frequent(corpus: Corpus, least: int, most: int) -> Corpus:
-    """Without the words that occur less than `least` times, and at most `most` different ones: the others are left
-    out of the text, as if they were not there."""
+    """Without the words that occur less than `least` times, and at most `most` different ones: the
+    others are left out of the text, as if they were not there."""
     kept = min(most, int((corpus.counts >= least).sum()))
     return Corpus([ids[ids < kept] for ids in corpus.documents], corpus.words[:kept])
 
@@ -86,7 +88,9 @@ def pieces_of_file(path: str | Path) -> Iterator[str]:
             try:
                 yield decoder.decode(piece)
             except UnicodeDecodeError as error:
-                raise ValueError(f"{path}: not UTF-8 text ({error.reason}); convert it first") from None
+                raise ValueError(
+                    f"{path}: not UTF-8 text ({error.reason}); convert it first"
+                ) from None
 
 
 def default_pieces() -> Iterator[list[str]]:

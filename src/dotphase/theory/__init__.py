@@ -1,8 +1,10 @@
-"""The theory as d → ∞: state evolution, its fixed points, and what they predict."""
+"""The theory as d → ∞. Read the folders in this order:
 
-from ..overlaps import Overlaps
-from .baseline import Baseline, linear_baseline
-from .solution import OUTCOMES, Solution, SolveError
-from .solve import solve, solve_many
+`state_evolution/` the map from overlaps to overlaps; `solver/` its fixed points, with errors;
+`branches/` fixed points followed along a parameter, transitions and phases; `stability/`
+eigenvalues and replica symmetry; `baseline.py` the best predictor that sees positions only.
+"""
 
-__all__ = ["OUTCOMES", "Baseline", "Overlaps", "Solution", "SolveError", "linear_baseline", "solve", "solve_many"]
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,12 +1,13 @@
 """The linear positional baseline as d → ∞: the best fixed mixing of positions.
 
-f_W(x) = W x with W ∈ R^{L×L} trained by least squares on n ≫ L samples has, G = x xᵀ/d → ρ_Σ being what the tokens of a
-sentence have in common, W → E[T G] E[G]⁻¹, and
+f_W(x) = W x with W ∈ R^{L×L} trained by least squares on n ≫ L samples has, G = x xᵀ/d → ρ_Σ being
+what the tokens of a sentence have in common, W → E[T G] E[G]⁻¹, and
 
     ε_lin = (1/L) E Tr[(T(u) − W) G (T(u) − W)ᵀ],   u_l ~ N(0, ρ_l).
 
-Without random scales G = ρ_Σ and W = E[T]; with them G = diag(s) ρ_Σ diag(s). The fields u of correlated tokens are
-correlated. It can only learn positions: where attention does better, it has learned meaning.
+Without random scales G = ρ_Σ and W = E[T]; with them G = diag(s) ρ_Σ diag(s). The fields u of
+correlated tokens are correlated. It can only learn positions: where attention does better, it has
+learned meaning.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from ..estimate import Estimate
-from ..gaussian import GaussHermite, Rule, Sobol
 from ..inner.loss import applied, times
-from ..overlaps.joint import grouped
-from ..precision import in_double
-from ..results import Result
-from ..scenario.attention import lifted
+from ..numerics.precision import in_double
+from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..overlaps.correlated import grouped
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..scenario.attentions.attention import lifted
 from ..scenario.scenario import Scenario
-from .nodes import nodes_with_scales
+from .state_evolution.nodes import nodes_with_scales
 
 ORDERS = {1: 100, 2: 60, 3: 40, 4: 24}  # of Gauss–Hermite, by dimension: the integrand is smooth
 
@@ -48,8 +49,8 @@ class Baseline(Result):
 def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 
-    **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions L r_t unless given,
-    scrambled Sobol' points beyond.
+    **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions
+    L r_t unless given, scrambled Sobol' points beyond.
 
     **Example**: `linear_baseline(paper(omega=0.3)).test_error` is 0.00197138.
     """
@@ -71,9 +72,12 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     mean = lambda each: np.einsum("ijrn,rn->rij", np.broadcast_to(each, T.shape), weights)
     pooled = lambda each: np.einsum("r,rij->ij", rule.pool, each)
     W = np.linalg.solve(pooled(mean(G)), pooled(mean(TG)).T).T
-    # Of every replicate its error at the pooled W, of which W's own error is none to first order: W is the best.
+    # Of every replicate its error at the pooled W, of which W's own error is none to first order: W
+    # is the best.
     square = np.einsum("ijrn,ijrn,rn->r", T, TG, weights)
-    each = square - 2 * np.einsum("ij,rij->r", W, mean(TG)) + np.einsum("ij,rjk,ik->r", W, mean(G), W)
+    each = (
+        square - 2 * np.einsum("ij,rij->r", W, mean(TG)) + np.einsum("ij,rjk,ik->r", W, mean(G), W)
+    )
     return _estimated(rule, each / length, W)
 
 
@@ -88,7 +92,8 @@ def _of_means(rule: Rule, T: np.ndarray, weights: np.ndarray, rho: np.ndarray) -
     """The baseline where G is diagonal and always the same."""
     W = np.einsum("ijrn,rn->rij", T, weights)
     square = np.einsum("ijrn,rn,j->r", T**2, weights, rho)
-    # E Tr[(T − W) ρ (T − W)ᵀ] = E Tr[T ρ Tᵀ] − Tr[W ρ Wᵀ] at W = E[T]; to first order W's own error does not matter.
+    # E Tr[(T − W) ρ (T − W)ᵀ] = E Tr[T ρ Tᵀ] − Tr[W ρ Wᵀ] at W = E[T]; to first order W's own error
+    # does not matter.
     pooled = np.einsum("r,rij->ij", rule.pool, W)
     cross = np.einsum("ij,rij,j->r", pooled, W, rho)
     return _estimated(rule, (square - 2 * cross + (pooled**2 @ rho).sum()) / len(rho), pooled)

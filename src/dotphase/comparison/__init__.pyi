@@ -1,0 +1,11 @@
+from .compare import Comparison as Comparison
+from .compare import Entry as Entry
+from .compare import compare as compare
+from .plots import draw_clusters as draw_clusters
+from .plots import draw_comparison as draw_comparison
+from .plots import draw_sizes as draw_sizes
+from .plots import draw_trajectories as draw_trajectories
+from .trajectories import NoisyStart as NoisyStart
+from .trajectories import Trajectories as Trajectories
+from .trajectories import follow as follow
+from .trajectories import message_passing as message_passing

@@ -1,0 +1,139 @@
+"""Pictures: where the model looks, how it learnt, and on which side of the line it stands."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from ..plotting import style
+from ..plotting.picture import Picture
+from .data import count_letters, spell
+from .metrics import Scores
+from .runs import Run
+from .transformer import Mechanism, Weights, attention, logits
+
+COLOURS = style.COLOURS | {"free": style.COLOURS["neutral"]}
+FRAME = "#111111"
+
+
+class Panel(NamedTuple):
+    """One attention map to draw: a title, the model, and the mechanism that lends its colour."""
+
+    title: str
+    weights: Weights
+    mechanism: Mechanism
+    colour: str
+
+
+def attention_maps(rows: Sequence[Sequence[Panel]], tokens: np.ndarray) -> Figure:
+    """The attention of several models to one sequence: letters on the axes, equal letters framed.
+
+    One row of panels per model, for instance before and after surgery. Row i of a panel is where
+    position i looks; at its right stands the count the model answers, with a cross where it is
+    wrong.
+    """
+    columns = max(len(row) for row in rows)
+    side = 1.0 + 0.26 * len(tokens)
+    figure = Picture(figsize=(columns * side + 1.0, len(rows) * (side - 0.1)), layout="constrained")
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    maps = {
+        id(panel): np.asarray(attention(panel.weights, tokens, panel.mechanism))
+        for r in rows
+        for panel in r
+    }
+    brightest = max(A.max() for A in maps.values())
+    for axes_row, row in zip(grid, rows, strict=True):
+        for axes in axes_row[len(row) :]:
+            axes.set_axis_off()
+        for axes, panel in zip(axes_row, row, strict=False):
+            image = _draw_map(axes, panel, maps[id(panel)], tokens, brightest)
+        figure.colorbar(image, ax=list(axes_row), label="attention", shrink=0.8)  # pyright: ignore
+    return figure
+
+
+def _draw_map(axes: Axes, panel: Panel, A: np.ndarray, tokens: np.ndarray, brightest: float):
+    colours = LinearSegmentedColormap.from_list("", ["white", panel.colour])
+    image = axes.imshow(A, cmap=colours, vmin=0, vmax=brightest)
+    for i, j in np.argwhere(tokens[:, None] == tokens[None, :]):
+        axes.add_patch(
+            Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor=FRAME, linewidth=1.1)
+        )
+    places = np.arange(len(tokens))
+    axes.set_xticks(places, spell(tokens))
+    axes.set_yticks(places, spell(tokens))
+    axes.tick_params(length=0)
+    axes.set_title(panel.title, fontsize=10)
+    axes.set_xlabel("… looks at these letters")
+    axes.set_ylabel("this letter …")
+    _write_answers(axes, panel, tokens, places)
+    return image
+
+
+def _write_answers(axes, panel, tokens, places):
+    answers = np.asarray(logits(panel.weights, tokens, panel.mechanism)).argmax(-1)
+    right = answers == count_letters(tokens)
+    labels = [
+        f"{answer}" if ok else f"{answer} ✗" for answer, ok in zip(answers, right, strict=True)
+    ]
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(places, labels)
+    beside.tick_params(length=0)
+    beside.set_ylabel("count answered")
+
+
+def learning_curves(runs: Sequence[Run]) -> Figure:
+    """Loss and error against epochs, on logarithmic axes: thin lines are seeds, thick ones their
+    mean."""
+    figure = Picture(figsize=(9, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for run in runs:
+        history, colour = run.history, COLOURS[run.experiment.mechanism]
+        name = run.experiment.mechanism
+        _draw_curves(left, np.asarray(history.train_loss), colour, f"{name}, training", "--")
+        _draw_curves(left, np.asarray(history.validation_loss), colour, f"{name}, validation", "-")
+        _draw_curves(
+            right, 1 - np.asarray(history.validation_accuracy), colour, f"{name}, validation", "-"
+        )
+    for axes, label in ((left, "cross-entropy"), (right, "share of wrong counts")):
+        axes.set(xlabel="epoch", ylabel=label, yscale="log")
+        axes.grid(alpha=0.25)
+        axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _draw_curves(axes: Axes, values: np.ndarray, colour: str, label: str, style: str) -> None:
+    epochs = np.arange(1, values.shape[1] + 1)
+    if style == "-":
+        axes.plot(epochs, values.T, color=colour, alpha=0.25, linewidth=0.6)
+    axes.plot(epochs, values.mean(axis=0), style, color=colour, linewidth=1.6, label=label)
+
+
+def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
+    """Every seed by what explains its attention, letters (across) or positions (up).
+
+    `groups` maps a label to a colour and the scores of its seeds. Above the diagonal is positional,
+    below it semantic.
+    """
+    figure = Picture(figsize=(4.8, 4.4), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="#AAAAAA", linewidth=1, zorder=0)
+    markers = iter("osD^v<>P")
+    for label, (colour, scores) in groups.items():
+        across, up = (
+            [getattr(s, name) for s in scores] for name in ("letter_share", "position_share")
+        )
+        axes.errorbar(
+            across, up, yerr=[e.error for e in up], xerr=[e.error for e in across],
+            fmt=next(markers), color=colour, markersize=6, markerfacecolor="none", label=label,
+        )  # fmt: skip
+    axes.set(xlim=(-0.03, 1.04), ylim=(-0.03, 1.04), aspect="equal")
+    axes.set_xlabel("attention variance explained by the two letters")
+    axes.set_ylabel("… by the two positions")
+    axes.text(0.08, 0.93, "positional", color=COLOURS["positional"])
+    axes.text(0.97, 0.06, "semantic", color=COLOURS["semantic"], ha="right")
+    axes.legend(loc="center left", fontsize=8, frameon=False)
+    return figure

@@ -1,0 +1,107 @@
+"""What attention looks at: one random sentence through teacher and students, and one sample's inner
+problem.
+
+As d → ∞ all that a sentence is to an attention are its fields, jointly normal: u for the teacher, h
+for a student with
+
+    E[h_l | u] = m_l + θ_l ρ_l⁻¹ u_l,    Cov[h_l | u] = q_l − θ_l ρ_l⁻¹ θ_lᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...numerics.precision import in_double
+from ...overlaps.correlated import group, grouped
+from ...results.json import plain
+from ...scenario.scenario import Scenario
+from ...theory.solver.solution import USABLE, Solution
+from ...theory.stability.one_sample import Samples, samples
+
+SIDE = 61  # points along each side of a landscape
+CANDIDATES = 1000  # samples that are searched
+TWO_TOKENS = "the inner problem can be drawn for students of rank one"
+
+
+def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
+    """The attention matrices of teacher and students on one sentence; null for a student that there
+    is not."""
+    scenario = next(iter(students.values())).scenario
+    u, noise = _sentence(scenario, np.random.default_rng(seed))
+    shown = {"teacher": {"fields": plain(u), "attention": plain(_matrix(scenario.teacher, u))}}
+    for name, solution in students.items():
+        shown[name] = _seen(solution, u, noise) if solution.outcome in USABLE else None  # type: ignore[assignment]
+    return shown
+
+
+def _sentence(scenario: Scenario, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for what a student sees
+    beyond them."""
+    r_s, r_t = scenario.ranks
+    roots = np.linalg.cholesky(grouped(scenario.law.joint_rho))
+    u = np.einsum("gab,gb->ga", roots, rng.standard_normal(roots.shape[:2])).reshape(
+        scenario.length, r_t
+    )
+    return u, rng.standard_normal((scenario.length, r_s))
+
+
+def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any]:
+    h = _fields(solution, u, noise)
+    return {"fields": plain(h), "attention": plain(_matrix(solution.scenario.student, h))}
+
+
+def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """h given u, as above; arrays (L, r). Fields of tokens that know of each other are one group."""
+    rho, (q, _, m, theta) = grouped(solution.scenario.law.joint_rho), group(solution.state)
+    gain = theta @ np.linalg.inv(rho)
+    rest = q - gain @ np.swapaxes(theta, 1, 2)
+    values, vectors = np.linalg.eigh(rest)
+    root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
+    times = lambda matrices, fields: np.einsum("gab,gb->ga", matrices, fields.reshape(len(m), -1))
+    return (m + times(gain, u) + times(root, noise)).reshape(noise.shape)
+
+
+@in_double
+def _matrix(attention: Any, fields: np.ndarray) -> np.ndarray:
+    return np.asarray(attention(fields))
+
+
+def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
+    """E(z) = ½ Σ_l (z_l − w_l)²/V_l + ℓ(u, z) of one training sample on a grid of (z_1, z_2), and
+    its minima.
+
+    Of many samples the one is shown whose lowest minimum and the one that training reaches are
+    closest in energy without being the same; where every sample reaches its lowest, any.
+    """
+    if solution.outcome not in USABLE:
+        raise ValueError(f"{solution.branch}: {solution.outcome}: {solution.reason}")
+    if solution.scenario.ranks != (1, 1) or solution.scenario.length != 2:
+        raise ValueError(TWO_TOKENS)
+    found = samples(solution)
+    candidates = np.random.default_rng(seed).permutation(found.w.shape[-1])[:CANDIDATES]
+    one = _most_torn(found.only(candidates))
+    reach = 1.2 * max(1.0, float(np.quantile(np.abs(found.w), 0.995)))
+    axis = np.linspace(-reach, reach, SIDE)
+    grid = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, 1, -1)
+    both = {"lowest": one.lowest, **({"reached": one.reached} if one.higher[0] else {})}
+    return {
+        "axis": plain(axis),
+        "energy": plain(one.energy(grid).reshape(SIDE, SIDE)),
+        "centre": plain(np.ravel(one.w)),
+        "minima": {
+            name: {"z": plain(z.ravel()), "energy": float(one.energy(z)[0])}
+            for name, z in both.items()
+        },
+        "candidates": len(candidates),
+    }
+
+
+def _most_torn(found: Samples) -> Samples:
+    """The sample whose reached minimum is least above its lowest."""
+    higher = np.flatnonzero(found.higher)
+    each = [found.only(np.array([k])) for k in higher]
+    gaps = [float(one.energy(one.reached)[0] - one.energy(one.lowest)[0]) for one in each]
+    return each[int(np.argmin(gaps))] if each else found.only(np.array([0]))

@@ -1,0 +1,136 @@
+"""The data that ship with the explorer: the default phase diagram, and two transformers that count.
+
+They are computed by the commands of this package and put in place by
+
+    dotphase phase-diagram --alphas 0.1:3:30 --omegas 0:0.5:21 --out RUN/diagram
+    dotphase counting train --letters 26 --seeds 1 --epochs 200 --mechanism semantic --out RUN/semantic
+    dotphase counting train --letters 26 --seeds 1 --epochs 200 --mechanism positional --out RUN/positional
+    python -m dotphase.explorer.shipped RUN
+
+which also locates the spinodals. Each file says where it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import xarray
+
+DATA = Path(__file__).parents[1] / "data"
+DIAGRAM, COUNTERS = DATA / "diagram.json", DATA / "counters.npz"
+MECHANISMS = ("semantic", "positional")
+
+
+def main(run: Path) -> None:
+    """Put what is found below `run` into the package."""
+    DATA.mkdir(exist_ok=True)
+    if all((run / mechanism).is_dir() for mechanism in MECHANISMS):
+        np.savez_compressed(COUNTERS, allow_pickle=False, **counters(run))
+    store = run / "diagram" / "phase-diagram.zarr"
+    if store.is_dir():
+        import xarray
+
+        with xarray.open_zarr(store) as dataset:
+            diagram = diagram_of(dataset.load())
+        diagram["lines"] |= spinodals(diagram["omega"][::2])
+        DIAGRAM.write_text(json.dumps(diagram, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def counters(run: Path) -> dict[str, np.ndarray]:
+    """The weights of both mechanisms' first seed in half precision, and how they came about."""
+    from ...counting import load
+    from ...counting.summary import seed_weights, summarise
+
+    arrays: dict[str, np.ndarray] = {}
+    told: dict[str, Any] = {}
+    for mechanism in MECHANISMS:
+        found = load(run / mechanism)
+        named = seed_weights(found, 0)._asdict()
+        arrays |= {
+            f"{mechanism}.{name}": np.asarray(array).astype(np.float16)
+            for name, array in named.items()
+        }
+        accuracy = round(float(summarise(found).accuracy.value), 5)
+        told[mechanism] = {
+            "experiment": found.experiment.to_dict(),
+            "validation_accuracy": accuracy,
+        }
+    return arrays | {"provenance": np.array(json.dumps(told | versions()))}
+
+
+def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
+    """What the page draws of the dataset of a phase diagram: ω × α tables, and lines with errors."""
+    from ...figures.paper.phase_diagram import broken
+    from ...results.json import plain
+
+    grid = dataset.transpose("omega", "alpha", ...)
+    rounded = lambda table: [
+        [None if x is None else float(f"{x:.5g}") for x in row] for row in plain(table)
+    ]
+    lines = {name: _line(dataset, name) for name in ("train-loss", "linear")}
+    return {
+        "omega": plain(grid["omega"].values.round(6)),
+        "alpha": plain(grid["alpha"].values.round(6)),
+        "margin": rounded(grid["theory_margin"].values),
+        "winner": [list(map(str, row)) for row in grid["theory_winner"].values],
+        "broken": broken(grid).values.astype(bool).tolist(),
+        "missing": {
+            branch: (grid["theory_outcome"].sel(branch=branch) == "collapsed").values.tolist()
+            for branch in MECHANISMS
+        },
+        "lines": lines,
+        "provenance": {**{key: str(value) for key, value in dataset.attrs.items()}, **versions()},
+    }
+
+
+def _line(dataset: xarray.Dataset, name: str) -> dict[str, Any]:
+    line = dataset.sel(transition=name)
+    place, error = line["lines_location"].values, line["lines_location_error"].values
+    found = np.isfinite(place) & np.isfinite(error)
+    table = {"omega": line["lines_omega"].values, "alpha": place, "error": error}
+    return {
+        key: [float(f"{x:.6g}") for x in np.asarray(values)[found]] for key, values in table.items()
+    }
+
+
+def spinodals(omegas: list[float]) -> dict[str, Any]:
+    """Where each branch ends along α, over ω, where it does."""
+    from ...numerics.rules import Sobol
+    from ...scenario.presets import paper
+    from ...theory.branches.transitions import critical_line
+
+    lines: dict[str, Any] = {}
+    for branch in MECHANISMS:
+        options = {"between": (0.2, 3.0), "precision": 0.01, "rule": Sobol(2**13), "branch": branch}
+        found = critical_line(paper(), "spinodal", omegas, **options)
+        ends = [
+            (omega, end.location)
+            for omega, end in zip(omegas, found, strict=True)
+            if end.outcome != "absent"
+        ]
+        rounded = lambda numbers: [float(f"{number:.5g}") for number in numbers]
+        lines[f"spinodal-{branch}"] = {
+            "omega": rounded(omega for omega, _ in ends),
+            "alpha": rounded(at.value for _, at in ends),
+            "error": rounded(at.error for _, at in ends),
+        }
+    return lines
+
+
+def versions() -> dict[str, str]:
+    """The versions of what computed something."""
+    from importlib.metadata import version
+
+    from ... import __version__
+
+    return {"dotphase": __version__, **{name: version(name) for name in ("jax", "numpy", "scipy")}}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,206 @@
+"""What worker processes do: pieces of work, each a function of `say` and its arguments.
+
+`say(message)` sends something that is ready to be JSON; `say(None)` sends nothing. Either raises
+`Stopped` if what is being worked out is no longer wanted, so that a long piece of work ends
+wherever it says something.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .task import Task
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from ...theory.solver.solution import Solution
+
+Message = dict[str, Any]
+Say = Callable[[Message | None], None]
+NODES = {"coarse": 2**11, "fine": 2**14, "row": 2**12}  # of the Gaussian averages
+BRANCHES = ("semantic", "positional")
+
+
+class Stopped(Exception):
+    """Raised by `say` when nobody wants to know any more."""
+
+
+def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
+    """The life of a worker: the work `first`, then orders come in through the pipe, messages go
+    out, until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is told, and ends its workers
+    if courtesy and hasattr(os, "nice"):
+        os.nice(courtesy)
+    # nothing of what is loaded first is ever garbage, and looking for it takes a fifth of the time
+    gc.disable()
+    try:
+        _do(pipe, first, {})
+        gc.freeze()
+        gc.enable()
+        while True:
+            order = pipe.recv()
+            if order != "stop":  # one that came after the end
+                _do(pipe, *order)
+    except (EOFError, OSError):  # the server is gone
+        return
+
+
+def _do(pipe: Connection, name: str, arguments: dict[str, Any]) -> None:
+    def say(message: Message | None) -> None:
+        if pipe.poll():  # all that is ever said to a worker at work is "stop"
+            raise Stopped
+        if message is not None:
+            pipe.send(("message", message))
+
+    try:
+        WORKS[name](say, **arguments)
+        pipe.send(("done", None))
+    except Stopped:
+        pipe.send(("done", None))
+    except OSError:
+        raise
+    except Exception as error:
+        pipe.send(("failed", " ".join(f"{type(error).__name__}: {error}".split())[:300]))
+
+
+# ------------------------------------------------------------------------------------------- theory
+
+
+def warm_theory(say: Say) -> None:
+    """Compile what a first drag needs."""
+    for branch in BRANCHES:
+        say(None)
+        solved(Task(), branch, NODES["coarse"], "lowest")
+
+
+def solved(task: Task, branch: str, nodes: int, minimum: str) -> Solution:
+    """One branch of the theory, on so many nodes, of the lowest minima or of those that training
+    reaches."""
+    from ...numerics.rules import Sobol
+    from ...theory.solver.solve import solve
+
+    return solve(task.scenario(), branch, rule=Sobol(nodes), rtol=None, minimum=minimum)
+
+
+def branch_point(say: Say, task: Message, branch: str, stage: str, minimum: str) -> None:
+    """One branch at one point, on few nodes (`coarse`) or on many."""
+    say(described(solved(Task.model_validate(task), branch, NODES[stage], minimum)))
+
+
+def described(solution: Solution) -> Message:
+    """What the page draws of a solution: ε_t, ε_g, |m|, |θ| and q, each value and error; null
+    without an answer."""
+    from ...results.json import plain
+
+    usable = solution.outcome in ("converged", "imprecise")
+    sizes = {name: _size(solution, name) for name in ("m", "theta", "q")}
+    numbers = {"train_loss": solution.train_loss, "test_error": solution.test_error, **sizes}
+    return {
+        "outcome": solution.outcome,
+        "reason": solution.reason,
+        "mechanism": solution.mechanism,
+        "several_minima": plain(solution.several_minima),
+        "nodes": solution.nodes,
+        "numbers": plain(numbers) if usable else None,
+    }
+
+
+def _size(solution: Solution, name: str) -> Any:
+    """‖m_l‖, ‖θ_l‖ or Tr q_l averaged over tokens, as `train` reports them, with the error of the
+    largest entry."""
+    import numpy as np
+
+    from ...results.estimate import Estimate
+
+    value, error = getattr(solution.overlaps, name), getattr(solution.overlap_errors, name)
+    norms = np.sqrt((value**2).reshape(len(value), -1).sum(1))
+    sizes = np.trace(value, axis1=1, axis2=2) if name == "q" else norms
+    return Estimate(float(sizes.mean()), float(np.max(error)))
+
+
+def diagram_row(say: Say, task: Message, alphas: list[float], minimum: str) -> None:
+    """One row of a phase diagram, at the task's ω: by how much the semantic branch is lower, and
+    its lines."""
+    from .rows import row
+
+    at = Task.model_validate(task)
+    found = []
+    for alpha in alphas:
+        say(None)
+        found.append(
+            [solved(at.at(alpha=alpha), branch, NODES["row"], minimum) for branch in BRANCHES]
+        )
+    say({"omega": at.omega, **row(alphas, found)})
+
+
+def baseline(say: Say, task: Message) -> None:
+    """ε_lin, the best that ignores the tokens."""
+    from ...results.json import plain
+    from ...theory.baseline import linear_baseline
+
+    say({"test_error": plain(linear_baseline(Task.model_validate(task).scenario()).test_error)})
+
+
+# ---------------------------------------------------------------------------- one network, training
+
+
+def warm_training(say: Say) -> None:
+    """Load and compile what a first training needs."""
+    training(
+        lambda message: say(None), Task().model_dump(by_alias=True), 50, "semantic", "lbfgs", 0, 1
+    )
+
+
+def training(
+    say: Say, task: Message, d: int, start: str, optimiser: str, seed: int, seeds: int
+) -> None:
+    """Loss and overlaps on the way down, seed after seed, and what each came to."""
+    from .live import descend
+
+    scenario = Task.model_validate(task).scenario()
+    for each in range(seed, seed + seeds):
+        descend(say, scenario, d, start, optimiser, each)
+
+
+# -------------------------------------------------------------------------- what attention looks at
+
+
+def sentence(say: Say, task: Message, seed: int, minimum: str, landscape: str | None) -> None:
+    """A random sentence through teacher and students; or one sample's inner problem on the branch
+    `landscape`."""
+    from .sentences import inner_landscape, look
+
+    asked = Task.model_validate(task)
+    if landscape is not None:
+        say(inner_landscape(solved(asked, landscape, NODES["coarse"], minimum), seed))
+        return
+    say(
+        look({branch: solved(asked, branch, NODES["coarse"], minimum) for branch in BRANCHES}, seed)
+    )
+
+
+def count(say: Say, text: str) -> None:
+    """Both transformers on ten letters."""
+    from .letters import count_letters
+
+    say(count_letters(text))
+
+
+WORKS: dict[str, Callable[..., None]] = {
+    work.__name__: work
+    for work in (
+        warm_theory,
+        branch_point,
+        diagram_row,
+        baseline,
+        warm_training,
+        training,
+        sentence,
+        count,
+    )
+}

@@ -1,0 +1,225 @@
+"""The web application: the page, and what it may ask.
+
+Answers that take a while are streams of server-sent events, `data: {…}` and an empty line each, in
+the body of the answer to a POST. Whoever hangs up cancels; whoever asks anew supersedes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Header, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
+
+from ... import __version__
+from ..answers.export import texts
+from ..answers.shipped import DIAGRAM
+from ..answers.task import (
+    RANGES,
+    STUDENTS,
+    Branches,
+    Diagram,
+    Export,
+    Letters,
+    Sentence,
+    Training,
+    bounds,
+)
+from .jobs import COARSE, FIRST, branches, diagram, recalled, through_crew
+from .middleware import Guard
+from .rate_limits import Desk, TooMany
+from .worker_pool import Busy, Crew, Worker, WorkFailed
+
+PAGE = Path(__file__).parents[1] / "page"
+ALIVE = 15.0  # seconds after which a silent stream says that it lives
+Client = Header("anyone", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
+
+
+def make_app(names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None = None) -> Guard:
+    """The application, with the host names it answers to beside its address, and so many solving
+    processes, of which one may have been started `early`."""
+    theory = Crew("theory", solvers, waiting=400, seconds=120, patience=120, first="warm_theory")
+    trainers = Crew(
+        "training", 1, waiting=4, seconds=300, patience=3, first="warm_training", courtesy=5
+    )
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        theory.start(early)
+        asyncio.get_running_loop().create_task(_after(theory, trainers))
+        yield
+        await asyncio.gather(theory.stop(), trainers.stop())
+
+    app = FastAPI(
+        title="dotphase explorer",
+        lifespan=lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.theory, app.state.training, app.state.desk = theory, trainers, Desk()
+    _add_failures(app)
+    _add_answers(app, theory, trainers, app.state.desk)
+    _add_streams(app, theory, trainers, app.state.desk)
+    _add_page(app)
+    return Guard(app, names)
+
+
+async def _after(first: Crew, then: Crew) -> None:
+    """Start one crew when the other is ready: the first answer comes soonest if nothing else loads."""
+    await first.ready.wait()
+    then.start()
+
+
+def _add_page(app: FastAPI) -> None:
+    import plotly
+
+    library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+
+    @app.get("/")
+    async def page() -> FileResponse:
+        return FileResponse(PAGE / "index.html", headers={"cache-control": "no-cache"})
+
+    @app.get("/plotly.js")
+    async def plots() -> FileResponse:
+        return FileResponse(
+            library, media_type="text/javascript", headers={"cache-control": "max-age=86400"}
+        )
+
+    @app.get("/data/diagram.json")
+    async def default_diagram() -> FileResponse:
+        return FileResponse(DIAGRAM, media_type="application/json")
+
+    app.mount("/page", StaticFiles(directory=PAGE))
+
+
+def _add_failures(app: FastAPI) -> None:
+    def refuse(status: int, wait: bool = False) -> Callable[..., Any]:
+        async def handler(request: Request, error: Exception) -> JSONResponse:
+            return JSONResponse(
+                {"error": str(error)}, status, {"retry-after": "1"} if wait else None
+            )
+
+        return handler
+
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        told = [
+            f"{'.'.join(map(str, entry['loc'][1:]))}: {entry['msg']}"
+            for entry in error.errors()[:3]
+        ]
+        return JSONResponse({"error": "; ".join(told)}, 422)
+
+    app.add_exception_handler(TooMany, refuse(429, wait=True))
+    app.add_exception_handler(Busy, refuse(429, wait=True))
+    app.add_exception_handler(WorkFailed, refuse(503, wait=True))
+    app.add_exception_handler(RequestValidationError, invalid)  # type: ignore[arg-type]
+
+
+def _add_answers(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
+    @app.get("/api/about")
+    async def about() -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "ready": theory.ready.is_set(),
+            "warm": theory.warm and trainers.warm,
+            "students": {name: words for name, (words, _) in STUDENTS.items()},
+            "ranges": RANGES,
+            "bounds": bounds(),
+        }
+
+    @app.post("/api/sentence")
+    async def sentence(asked: Sentence, client: str = Client) -> Any:
+        desk.admit(client)
+        given = asked.model_dump(by_alias=True)
+        return await recalled(theory, "sentence", COARSE, **given)
+
+    @app.post("/api/count")
+    async def count(asked: Letters, client: str = Client) -> Any:
+        desk.admit(client)
+        return await recalled(theory, "count", FIRST, text=asked.text)
+
+    @app.post("/api/export")
+    async def export(asked: Export, client: str = Client) -> dict[str, str]:
+        desk.admit(client)
+        return texts(asked)
+
+
+def _add_streams(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
+    def stream(client: str, kind: str, messages: AsyncGenerator[Any, None]) -> StreamingResponse:
+        """Admit a job before its answer begins, so that a refusal still has a status of its own."""
+        desk.admit(client)
+        desk.check(client, kind)
+        return StreamingResponse(
+            _events(messages, desk, client, kind), media_type="text/event-stream"
+        )
+
+    @app.post("/api/branches")
+    async def along(asked: Branches, client: str = Client) -> StreamingResponse:
+        if theory.length > theory.waiting // 4:
+            raise Busy("too many points wait to be solved: please try again in a moment")
+        return stream(client, "branches", branches(theory, asked))
+
+    @app.post("/api/diagram")
+    async def plane(asked: Diagram, client: str = Client) -> StreamingResponse:
+        return stream(client, "diagram", diagram(theory, asked))
+
+    @app.post("/api/train")
+    async def train(asked: Training, client: str = Client) -> StreamingResponse:
+        if trainers.length >= trainers.waiting:
+            raise Busy("other networks wait to be trained: please try again in a moment")
+        return stream(
+            client, "train", through_crew(trainers, "training", **asked.model_dump(by_alias=True))
+        )
+
+
+async def _events(
+    messages: AsyncGenerator[Any, None], desk: Desk, client: str, kind: str
+) -> AsyncIterator[str]:
+    """Messages as events, until they end, fail, or are superseded."""
+    told = lambda message: f"data: {json.dumps(message, separators=(',', ':'))}\n\n"
+    with desk.job(client, kind) as superseded:
+        over = asyncio.create_task(superseded.wait())
+        upcoming: asyncio.Future | None = None
+        try:
+            while True:
+                upcoming = upcoming or asyncio.ensure_future(anext(messages, None))  # type: ignore[arg-type]
+                done, _ = await asyncio.wait(
+                    {upcoming, over}, timeout=ALIVE, return_when=asyncio.FIRST_COMPLETED
+                )
+                if over in done:
+                    yield told({"event": "superseded"})
+                    return
+                if not done:
+                    yield ": still at work\n\n"
+                    continue
+                message, upcoming = upcoming.result(), None
+                if message is None:
+                    yield told({"event": "done"})
+                    return
+                yield told(message)
+        except (Busy, WorkFailed) as error:
+            yield told({"event": "failed", "reason": str(error)})
+        finally:
+            over.cancel()
+            # In a task of its own: whoever hung up has cancelled this one, and it could not wait
+            # for anything.
+            closing = asyncio.create_task(_close(messages, upcoming))
+            _closing.add(closing)
+            closing.add_done_callback(_closing.discard)
+
+
+_closing: set[asyncio.Task] = set()  # kept, since the event loop does not
+
+
+async def _close(messages: Any, upcoming: asyncio.Future | None) -> None:
+    if upcoming is not None:
+        upcoming.cancel()
+        await asyncio.gather(upcoming, return_exceptions=True)
+    await messages.aclose()

@@ -1,0 +1,158 @@
+"""Jobs: what a request means in pieces of work, in which order, and what is remembered of earlier
+ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import OrderedDict
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
+from typing import Any, get_args
+
+import numpy as np
+
+from ..answers.task import RANGES, Along, Branches, Diagram, Minimum, Task
+from .worker_pool import Crew
+
+FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
+AT_ONCE = 4  # pieces of one job in the queue
+POINTS = 25  # along a parameter
+# seconds after the point itself: a finger that moves on wants another one, not its neighbours
+PAUSE = 0.15
+ROWS, COLUMNS = 11, 16  # of a diagram drawn in the background
+REMEMBERED = 20_000
+_answers: OrderedDict[str, Any] = OrderedDict()
+
+
+async def recalled(crew: Crew, work: str, priority: int, **arguments: Any) -> Any:
+    """The answer to a piece of work that always has the same one: remembered, or worked out."""
+    key = json.dumps([work, arguments], sort_keys=True)
+    if key in _answers:
+        _answers.move_to_end(key)
+        return _answers[key]
+    answer = _answers[key] = await crew.answer(work, priority, **arguments)
+    while len(_answers) > REMEMBERED:
+        _answers.popitem(last=False)
+    return answer
+
+
+async def through_crew(crew: Crew, work: str, **arguments: Any) -> AsyncGenerator[Any, None]:
+    """The messages of one long piece of work, after how many wait before it."""
+    yield {"event": "waiting", "before": crew.length}
+    async with aclosing(crew.run(work, **arguments)) as messages:
+        async for message in messages:
+            yield message
+
+
+async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
+    """Both branches: the point itself first, then its neighbours outwards on few nodes, then all
+    again on many."""
+    values = grid(asked.along, _value(asked.task, asked.along))
+    yield {"event": "grid", "values": sorted(values), "along": asked.along}
+
+    async def one(
+        stage: str, priority: int, value: float, branch: str, minimum: str = asked.minimum
+    ) -> Any:
+        task = asked.task.at(**{asked.along: value}).model_dump(by_alias=True)
+        given = {"branch": branch, "stage": stage, "minimum": minimum}
+        answer = await recalled(crew, "branch_point", priority, task=task, **given)
+        return {"event": "point", "value": value, **given, **answer}
+
+    async def linear(value: float) -> Any:
+        task = asked.task.at(**{asked.along: value}).model_dump(by_alias=True)
+        return {
+            "event": "baseline",
+            "value": value,
+            **await recalled(crew, "baseline", COARSE, task=task),
+        }
+
+    names = ("semantic", "positional")
+    async for answer in _in_order(
+        [lambda b=branch: one("coarse", FIRST, values[0], b) for branch in names]
+    ):
+        yield answer
+    await asyncio.sleep(PAUSE)
+    around = [(value, branch) for value in values[1:] for branch in names]
+    pieces: list[Any] = [
+        lambda v=value, b=branch: one("coarse", COARSE, v, b) for value, branch in around
+    ]
+    pieces += [
+        lambda v=value: linear(v) for value in (values[:1] if asked.along == "alpha" else values)
+    ]
+    pieces += [
+        lambda v=value, b=branch: one("fine", FINE, v, b) for value in values for branch in names
+    ]
+    others = [minimum for minimum in get_args(Minimum) if minimum != asked.minimum]
+    pieces += [
+        lambda v=value, b=branch, m=minimum: one("coarse", FINE, v, b, m)
+        for minimum in others
+        for value in values
+        for branch in names
+    ]
+    async for answer in _in_order(pieces):
+        yield answer
+
+
+async def diagram(crew: Crew, asked: Diagram) -> AsyncGenerator[Any, None]:
+    """A coarse phase diagram, row by row; rows halve the gaps between those there are."""
+    alphas = [round(float(alpha), 6) for alpha in np.linspace(*RANGES["alpha"], COLUMNS)]
+    omegas = [round(float(omega), 6) for omega in np.linspace(*RANGES["omega"], ROWS)]
+    yield {"event": "grid", "alpha": alphas, "omega": omegas}
+
+    async def one(omega: float) -> Any:
+        task = asked.task.at(omega=omega).model_dump(by_alias=True)
+        given = {"task": task, "alphas": alphas, "minimum": asked.minimum}
+        return {"event": "row", **await recalled(crew, "diagram_row", BACKGROUND, **given)}
+
+    async for answer in _in_order(
+        [lambda o=omega: one(o) for omega in _halving(omegas)], at_once=2
+    ):
+        yield answer
+
+
+async def _in_order(pieces: Iterable[Any], at_once: int = AT_ONCE) -> AsyncGenerator[Any, None]:
+    """The answers of pieces of work, a few of which are under way at any time."""
+    waiting, under_way = iter(pieces), []
+    try:
+        while True:
+            while len(under_way) < at_once and (piece := next(waiting, None)) is not None:
+                under_way.append(asyncio.create_task(piece()))
+            if not under_way:
+                return
+            yield await under_way[0]
+            under_way.pop(0)
+    finally:
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+
+def grid(along: Along, value: float) -> list[float]:
+    """Where branches are solved: the value itself, then round numbers by their distance from it."""
+    low, high = RANGES[along]
+    spaced = (
+        np.geomspace(low, high, POINTS) if along == "lambda" else np.linspace(low, high, POINTS)
+    )
+    places = [float(f"{place:.4g}") for place in spaced]
+    far = (
+        (lambda place: abs(np.log(place / value)))
+        if along == "lambda"
+        else (lambda place: abs(place - value))
+    )
+    return [value, *sorted((place for place in places if place != value), key=far)]
+
+
+def _value(task: Task, along: Along) -> float:
+    return {"alpha": task.alpha, "omega": task.omega, "sigma": task.sigma, "lambda": task.ridge}[
+        along
+    ]
+
+
+def _halving(values: list[float]) -> list[float]:
+    """First, last, middle, and so on."""
+    order, step = [], 2 ** int(np.ceil(np.log2(max(len(values), 2))))
+    while step:
+        order += [value for value in values[::step] if value not in order]
+        step //= 2
+    return order

@@ -1,0 +1,60 @@
+"""Who asked for what: each client has one job of each kind, in bounds, and a later one supersedes
+an earlier one."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+CLIENTS = 1000  # remembered, the most recent ones
+
+
+class TooMany(Exception):
+    """A client, or all of them together, ask for more than there is."""
+
+
+class Desk:
+    """Admits jobs.
+
+    - `jobs`: how many may be open at once, of all clients.
+    - `rate`, `burst`: requests per second of one client, and how many it may save up.
+    """
+
+    def __init__(self, jobs: int = 64, rate: float = 30.0, burst: float = 60.0) -> None:
+        self.jobs, self.rate, self.burst = jobs, rate, burst
+        self._open: dict[tuple[str, str], asyncio.Event] = {}
+        self._saved: OrderedDict[str, tuple[float, float]] = (
+            OrderedDict()
+        )  # client → (requests saved up, when)
+
+    def admit(self, client: str) -> None:
+        """Count one request of a client, or refuse it."""
+        now = time.monotonic()
+        saved, then = self._saved.pop(client, (self.burst, now))
+        saved = min(self.burst, saved + (now - then) * self.rate)
+        self._saved[client] = (max(0.0, saved - 1), now)
+        while len(self._saved) > CLIENTS:
+            self._saved.popitem(last=False)
+        if saved < 1:
+            raise TooMany(f"more than {self.rate:g} requests a second: please slow down")
+
+    def check(self, client: str, kind: str) -> None:
+        """Refuse a job if there are too many; one that supersedes another is never too many."""
+        if (client, kind) not in self._open and len(self._open) >= self.jobs:
+            raise TooMany(f"{self.jobs} jobs are being worked on: please try again in a moment")
+
+    @contextmanager
+    def job(self, client: str, kind: str) -> Iterator[asyncio.Event]:
+        """Open a job; the event is set when a later one of the same client and kind supersedes it."""
+        earlier = self._open.get((client, kind))
+        if earlier is not None:
+            earlier.set()
+        superseded = self._open[client, kind] = asyncio.Event()
+        try:
+            yield superseded
+        finally:
+            if self._open.get((client, kind)) is superseded:
+                del self._open[client, kind]

@@ -1,0 +1,224 @@
+"""Make figures: run their studies (or take up where they stopped), draw, write down what came of
+it, and report."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .catalogue import MODULES
+from .figure import Claim, PaperFigure
+from .stores import is_finished, place_for, seconds_spent, stored_study, unfinished_share
+from .style import on_the_page, write
+
+if TYPE_CHECKING:
+    import xarray
+
+    from ...studies.study.study import Study
+
+# of several workers: they are started, compile each for itself, and wait for the last unit
+OVERHEAD = 1.25
+Bar = Callable[[str], AbstractContextManager[Callable[..., None]]]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What came of one figure.
+
+    - `outcome`: "made"; "incomplete" (drawn, but some units of work failed); "failed" (no picture,
+      or an old one).
+    - `seconds`, `cpu_seconds`: of the run that made it, on all its processes; `unit_seconds`: what
+      all units of work in its stores took, over all runs.
+    - `estimated_seconds`: what was said before, for the part that was not finished then.
+    - `title`, `caption`, `new`: the figure's own.
+    """
+
+    name: str
+    quality: str
+    outcome: str
+    reason: str
+    seconds: float
+    cpu_seconds: float
+    unit_seconds: float
+    estimated_seconds: float
+    workers: int
+    made: str
+    claims: tuple[Claim, ...]
+    studies: dict[str, Any]
+    versions: dict[str, str]
+    title: str = ""
+    caption: str = ""
+    new: bool = False
+
+
+def reproduce(
+    figures: Iterable[PaperFigure],
+    quality: str,
+    out: Path,
+    workers: int = 1,
+    latex: bool = False,
+    bar: Bar = lambda title: nullcontext(lambda done, total, failed=0: None),
+    tell: Callable[[Record], None] = lambda record: None,
+    mix_versions: bool = False,
+) -> list[Record]:
+    """Make each figure in `out`, one after the other: a figure that fails does not keep the others
+    from being made.
+
+    Data go to `out/data`, pictures and records to `out/figures`, and `out/report.html` has
+    everything made there so far; it is written anew after every figure. A store that other code has
+    begun is gone on with only if `mix_versions`; one that it has finished is drawn.
+    """
+    from .report import write_report
+
+    records = []
+    (out / "figures").mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        records.append(_make(figure, quality, out, workers, latex, bar, mix_versions))
+        write_report(out)
+        tell(records[-1])
+    return records
+
+
+def estimate(figure: PaperFigure, quality: str, out: Path, workers: int) -> float:
+    """Seconds a figure will take here: what it takes on one core, for the part that is not finished
+    yet."""
+    shares = [
+        _share_left(study, name, out / "data") for name, study in figure.studies(quality).items()
+    ]
+    return (
+        figure.core_seconds[quality]
+        * sum(shares)
+        / len(shares)
+        * (1.0 if workers == 1 else OVERHEAD / workers)
+    )
+
+
+def _share_left(study: Study, name: str, folder: Path) -> float:
+    path = folder / f"{name}.zarr"
+    return (
+        unfinished_share(path) if stored_study(path) == json.loads(study.model_dump_json()) else 1.0
+    )
+
+
+def _make(
+    figure: PaperFigure,
+    quality: str,
+    out: Path,
+    workers: int,
+    latex: bool,
+    bar: Bar,
+    mix_versions: bool,
+) -> Record:
+    began, began_cpu = time.perf_counter(), _cpu_seconds()
+    expected = estimate(figure, quality, out, workers)
+    studies: dict[str, Study] = {}
+    claims: list[Claim] = []
+    complaint, stem = out / "figures" / f"{figure.name}.error.txt", out / "figures" / figure.name
+    complaint.unlink(missing_ok=True)
+    try:
+        studies = figure.studies(quality)
+        compute = partial(
+            _computed, folder=out / "data", bar=bar, workers=workers, mix_versions=mix_versions
+        )
+        datasets = {name: compute(study, name) for name, study in studies.items()}
+        with on_the_page(latex):
+            write(figure.draw(datasets), stem)
+        claims = figure.claims(datasets)
+        reason = "; ".join(text for text in map(_failures, datasets.values()) if text)
+        outcome = "incomplete" if reason else "made"
+    except Exception as error:  # whatever it is, the other figures are still made
+        outcome, reason = "failed", " ".join(f"{type(error).__name__}: {error}".split())
+        complaint.write_text(traceback.format_exc(), encoding="utf-8")
+    paths = [out / "data" / f"{name}.zarr" for name in studies]
+    record = Record(
+        name=figure.name,
+        quality=quality,
+        outcome=outcome,
+        reason=reason,
+        seconds=time.perf_counter() - began,
+        cpu_seconds=_cpu_seconds() - began_cpu,
+        unit_seconds=sum(seconds_spent(path) for path in paths if path.exists()),
+        estimated_seconds=expected,
+        workers=workers,
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
+        claims=tuple(claims),
+        studies={name: json.loads(study.model_dump_json()) for name, study in studies.items()},
+        versions=_versions(),
+        title=figure.title,
+        caption=figure.caption,
+        new=figure.new,
+    )
+    (out / "figures" / f"{figure.name}.json").write_text(
+        json.dumps(asdict(record), indent=1), encoding="utf-8"
+    )
+    return record
+
+
+def _computed(study: Study, name: str, folder: Path, bar: Bar, **options: Any) -> xarray.Dataset:
+    from ...studies.run.runner import run_study
+    from ...studies.store.view import open_study
+
+    place = place_for(study, name, folder)
+    if is_finished(place):  # by whatever code: the report says by which
+        return open_study(place)
+    with bar(name) as progress, run_study(study, place, progress=progress, **options) as dataset:
+        return dataset.load()
+
+
+def _failures(dataset: xarray.Dataset) -> str:
+    """How many entries of which computation failed, and why the first did."""
+    found = []
+    for name, outcome in dataset.data_vars.items():
+        if str(name).endswith("_outcome") and (outcome == "failed").any():
+            label = str(name).removesuffix("_outcome")
+            reasons = dataset[f"{label}_reason"].values[(outcome == "failed").values]
+            found.append(
+                f"{label}: {len(reasons)} of {outcome.size} entries failed ({reasons.flat[0]})"
+            )
+    return "; ".join(found)
+
+
+def read_records(out: Path) -> list[Record]:
+    """What was written down about the figures in `out`, in the catalogue's order, others last."""
+    found = {}
+    for path in sorted((out / "figures").glob("*.json")):
+        tables = json.loads(path.read_text(encoding="utf-8"))
+        claims = tuple(_claim(**entry) for entry in tables["claims"])
+        found[tables["name"]] = Record(**{**tables, "claims": claims})
+    order = [
+        *(name for name in MODULES if name in found),
+        *(name for name in found if name not in MODULES),
+    ]
+    return [found[name] for name in order]
+
+
+def _claim(what: str, published: list[Any], ours: list[Any] | None, source: str) -> Claim:
+    return Claim(
+        what, (published[0], published[1]), None if ours is None else (ours[0], ours[1]), source
+    )
+
+
+def _cpu_seconds() -> float:
+    """Of this process and its children; on Windows, which does not add those up, of this one."""
+    spent = os.times()
+    return spent.user + spent.system + spent.children_user + spent.children_system
+
+
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
+
+    from ...studies.store.code import LIBRARIES
+
+    machine = {"machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"}
+    libraries = {name: version(name) for name in ("dotphase", *LIBRARIES, "matplotlib")}
+    return machine | {"python": platform.python_version()} | libraries

@@ -1,0 +1,1 @@
+"""Figures beyond the paper: stability, one-pass learning, limits, text, counting."""

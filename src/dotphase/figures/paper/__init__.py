@@ -1,0 +1,1 @@
+"""Figures of the paper, and the same questions asked more precisely."""

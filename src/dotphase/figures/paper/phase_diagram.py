@@ -1,0 +1,152 @@
+"""The phase diagram as a picture: which mechanism has the lower training loss, and how sure that
+is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..frame.style import COLOURS, STYLE, diverging
+
+if TYPE_CHECKING:
+    import xarray
+    from matplotlib.axes import Axes
+
+
+def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
+    """Draw the dataset of a `dotphase.studies.phase_diagram` study and save it at `path`.
+
+    Colour is ε_t(semantic) − ε_t(positional): blue where the semantic branch is lower. Lines are
+    α_c and α_l with error bars. Points that are undecided or not converged, at which the winner
+    breaks replica symmetry, or at which one branch does not exist, are marked; where it does so
+    weakly the size of the mark is Δ/q.
+    """
+    from matplotlib import pyplot
+    from matplotlib.colors import SymLogNorm
+
+    with pyplot.rc_context(STYLE):
+        figure, axis = pyplot.subplots(figsize=(7.6, 5.2), layout="constrained")
+        margin = dataset["theory_margin"].transpose("alpha", "omega")
+        known = np.abs(margin.values[np.isfinite(margin.values)])
+        largest = float(known.max()) if known.size and known.max() > 0 else 1.0
+        norm = SymLogNorm(linthresh=largest / 30, vmin=-largest, vmax=largest)
+        x, y = dataset["omega"].values, dataset["alpha"].values
+        image = axis.pcolormesh(x, y, margin.values, cmap=diverging(), norm=norm, shading="nearest")
+        bar = figure.colorbar(image, ax=axis, pad=0.02, ticks=round_ticks(largest))
+        bar.ax.yaxis.set_major_formatter(lambda value, _: f"{1e3 * value:+.2g}" if value else "0")
+        bar.ax.minorticks_off()
+        bar.set_label(r"$\epsilon_t$ (semantic) $-\ \epsilon_t$ (positional), in $10^{-3}$")
+        _mark(axis, dataset)
+        _draw_line(axis, dataset, "train-loss", "-", r"$\alpha_c$: training losses cross")
+        _draw_line(axis, dataset, "linear", "--", r"$\alpha_l$: semantic beats the linear baseline")
+        axis.set(xlabel=r"mixing $\omega$ of the teacher", ylabel=r"samples per dimension $\alpha$")
+        axis.set(xlim=_edges(x), ylim=_edges(y))
+        handles, labels = axis.get_legend_handles_labels()
+        if handles:
+            figure.legend(
+                handles,
+                labels,
+                loc="outside lower center",
+                ncols=3,
+                fontsize="small",
+                columnspacing=1.2,
+            )
+        figure.suptitle("Which mechanism wins: blue semantic, orange positional")
+        figure.savefig(path)
+        pyplot.close(figure)
+
+
+def round_ticks(largest: float) -> list[float]:
+    """Zero and round numbers on both sides, thirds of a decade apart."""
+    decade = 10.0 ** np.floor(np.log10(largest))
+    sizes = [
+        step * unit
+        for unit in (decade / 10, decade)
+        for step in (1, 3)
+        if largest / 40 < step * unit <= largest
+    ]
+    return [-size for size in sizes[::-1]] + [0.0] + sizes
+
+
+def _edges(places: np.ndarray) -> tuple[float, float]:
+    if len(places) == 1:
+        return places[0] - 0.5, places[0] + 0.5
+    return places[0] - (places[1] - places[0]) / 2, places[-1] + (places[-1] - places[-2]) / 2
+
+
+def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, label: str) -> None:
+    if "lines_location" not in dataset:
+        return
+    line = dataset.sel(transition=name)
+    x, y, error = (
+        line["lines_omega"].values,
+        line["lines_location"].values,
+        line["lines_location_error"].values,
+    )
+    found = np.isfinite(y) & np.isfinite(error)
+    if found.any():
+        colour = "#111111"
+        axis.errorbar(
+            x[found],
+            y[found],
+            error[found],
+            ls=dashes,
+            color=colour,
+            lw=1.6,
+            capsize=2,
+            label=label,
+        )
+
+
+def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
+    """A sign for every point that is not simply decided; what a sign means is in the legend, if it
+    occurs."""
+    outcome, grey = dataset["theory_outcome"], COLOURS["neutral"]
+    hollow = {"facecolors": "none", "edgecolors": grey}
+    marks: list[tuple[str, np.ndarray, dict[str, Any]]] = [
+        (
+            "undecided (within two errors)",
+            _where(dataset["theory_winner"] == "undecided"),
+            {"marker": "o", **hollow},
+        ),
+        (
+            "not converged",
+            _where((outcome == "stalled").any("branch")),
+            {"marker": "x", "color": grey},
+        ),
+        ("replica symmetry broken", _where(broken(dataset)), {"marker": "^", **hollow}),
+    ]
+    for branch, sign in (("semantic", "_"), ("positional", "|")):
+        gone = _where((outcome == "collapsed").sel(branch=branch))
+        marks.append(
+            (f"no {branch} branch", gone, {"marker": sign, "color": COLOURS[branch], "alpha": 0.6})
+        )
+    x, y = np.meshgrid(dataset["omega"].values, dataset["alpha"].values)
+    for label, where, look in marks:
+        if where.any():
+            axis.scatter(x[where], y[where], s=26, linewidths=1.1, label=label, **look)
+    ratio = _of_winner(dataset, dataset["theory_breaking"]).transpose("alpha", "omega").values
+    weak = (np.nan_to_num(ratio) > 0) & ~_where(broken(dataset))
+    if weak.any():
+        largest = ratio[weak].max()
+        label = rf"weakly broken ($\Delta/q$ up to {largest:.2g})"
+        axis.scatter(x[weak], y[weak], s=14 * ratio[weak] / largest, color=grey, lw=0, label=label)
+
+
+def _where(mask: xarray.DataArray) -> np.ndarray:
+    return mask.transpose("alpha", "omega").values.astype(bool)
+
+
+def broken(dataset: xarray.Dataset) -> xarray.DataArray:
+    """Whether the branch of lower training loss breaks replica symmetry, and not just weakly
+    (`Breaking.verdict`)."""
+    return _of_winner(dataset, dataset["theory_symmetry"].str.startswith("broken"))
+
+
+def _of_winner(dataset: xarray.Dataset, values: xarray.DataArray) -> xarray.DataArray:
+    """Those of the branch of lower training loss."""
+    return values.sel(branch="semantic").where(
+        dataset["theory_margin"] < 0, values.sel(branch="positional")
+    )

@@ -1,0 +1,91 @@
+"""How the weights answer to a pull on a sample, V, and what stands between samples and directions:
+Γ, γ and the scales.
+
+Tokens on their own (γ) have one V_l per token, (L, r_s, r_s). Tokens that know of each other (Γ)
+have one for every two, V_ll', (L, L, r_s, r_s), of which the first are the case l = l'. A sample
+with scales s feels V_ll' s_l s_l'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..data.sampling import Sample
+
+
+class Coupling:
+    """Γ (or γ) of an instance and the scales of its samples, as far as message passing needs them."""
+
+    def __init__(self, sample: Sample) -> None:
+        instance = sample.instance
+        self.gamma, self.Gamma, self.scales = instance.gamma, instance.Gamma, sample.scales
+        self.dimension, self.rank = instance.dimension, sample.scenario.student.rank
+
+    @property
+    def plain(self) -> bool:
+        """Whether tokens are on their own and all of one scale."""
+        return self.Gamma is None and self.scales is None
+
+    def first(self, response: np.ndarray | float) -> np.ndarray:
+        """V to begin with; a number stands for that multiple of the identity, token by token."""
+        length, rank = len(self.gamma), self.rank
+        V = response * np.eye(rank) if np.ndim(response) == 0 else np.asarray(response)
+        if self.Gamma is not None and V.ndim < 4:
+            V = np.eye(length)[:, :, None, None] * np.broadcast_to(V, (length, rank, rank))[:, None]
+        shape = (length, rank, rank) if self.Gamma is None else (length, length, rank, rank)
+        return np.array(np.broadcast_to(V, shape), dtype=np.float64)
+
+    def felt(self, V: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        """V g of every sample, Σ_l' s_l s_l' V_ll' g_l', for g of shape (L, r_s, n)."""
+        if self.scales is not None:
+            slopes = self.scales[:, None] * slopes
+        found = np.einsum("lab,lbn->lan" if self.Gamma is None else "lkab,kbn->lan", V, slopes)
+        return found if self.scales is None else self.scales[:, None] * found
+
+    def own(self, weights: np.ndarray, V_hat: np.ndarray) -> np.ndarray:
+        """Σ_ll' Γ_ll' Q V̂_ll', (d, r_s)."""
+        if self.Gamma is None:
+            return sum(g[:, None] * (weights @ V) for g, V in zip(self.gamma, V_hat, strict=True))  # type: ignore
+        return np.einsum("lki,ia,lkab->ib", self.Gamma, weights, V_hat, optimize=True)
+
+    def precision(self, ridge: float, V_hat: np.ndarray) -> np.ndarray:
+        """λ + Σ_ll' Γ_ll' V̂_ll' along every direction, (d, r_s, r_s)."""
+        if self.Gamma is None:
+            return ridge * np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", self.gamma, V_hat)
+        return ridge * np.eye(V_hat.shape[-1]) + np.einsum("lki,lkab->iab", self.Gamma, V_hat)
+
+    def response(self, R: np.ndarray) -> np.ndarray:
+        """V = Σ_i Γ_i R_i/d."""
+        if self.Gamma is None:
+            return np.einsum("li,iab->lab", self.gamma, R) / self.dimension
+        return np.einsum("lki,iab->lkab", self.Gamma, R) / self.dimension
+
+    def admissible(self, ridge: float, V_hat: np.ndarray) -> np.ndarray:
+        """V̂ as it is where λ + Σ Γ V̂ is positive definite; else with its negative part cut off.
+
+        Far from a fixed point (around Q = 0, say) the loss curves downwards and the Gaussian
+        messages would have no width. What the fixed points are does not depend on V̂.
+        """
+        if np.linalg.eigvalsh(self.precision(ridge, V_hat)).min() > 0:
+            return V_hat
+        if self.Gamma is None:
+            return _positive(V_hat)
+        return split(_positive(joined(V_hat)[None])[0], len(self.gamma))
+
+
+def joined(V: np.ndarray) -> np.ndarray:
+    """One matrix (L r, L r) of V_l, (L, r, r), or V_ll', (L, L, r, r)."""
+    length, rank = len(V), V.shape[-1]
+    if V.ndim == 3:
+        V = np.eye(length)[:, :, None, None] * V[:, None]
+    return np.swapaxes(V, 1, 2).reshape(length * rank, length * rank)
+
+
+def split(matrix: np.ndarray, length: int) -> np.ndarray:
+    """V_ll', (L, L, r, r), of a matrix (L r, L r)."""
+    return np.swapaxes(matrix.reshape(length, -1, length, len(matrix) // length), 1, 2)
+
+
+def _positive(matrices: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(matrices)
+    return np.einsum("lab,lb,lcb->lac", vectors, np.maximum(values, 0.0), vectors)

@@ -1,0 +1,102 @@
+"""Where training and message passing start from: the same names as in the theory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...scenario.validation import thaw
+from ..data.instance import Instance
+
+NAMES = ("semantic", "positional", "random")
+INSTEAD = {
+    "uninformed": 'weights that know nothing are called "random" here; "uninformed" is their start in the theory'
+}
+RANDOM_SCALE = 0.1
+
+
+@dataclass(frozen=True)
+class Random:
+    """Weights Q_i ~ scale · N(0, I)."""
+
+    scale: float = RANDOM_SCALE
+
+    def __post_init__(self) -> None:
+        if not self.scale > 0 or not np.isfinite(self.scale):
+            raise ValueError(
+                f"start: the scale of a random start must be positive, got {self.scale!r}"
+            )
+
+    def __str__(self) -> str:
+        return "random" if self.scale == RANDOM_SCALE else f"random(scale={self.scale:g})"
+
+
+Start = str | Random | ArrayLike
+
+
+def start_weights(instance: Instance, start: Start) -> np.ndarray:
+    """The weights (d, r_s) a start stands for.
+
+    - `"semantic"`: the teacher's, Q = Q* spread over the student's columns.
+    - `"positional"`: the first encoding, Q = p_1 spread likewise.
+    - `"random"` or `Random(scale)`: Q_i ~ scale · N(0, I), scale 0.1 unless given.
+    - an array (d, r_s): itself.
+
+    Columns that the named direction does not fill are random at a tenth of its size: at zero they
+    would be stationary for any attention that is even in them, and training could never use them.
+    """
+    shape = (instance.dimension, instance.scenario.student.rank)
+    if isinstance(start, str):
+        if start not in NAMES:
+            raise ValueError(
+                f"start: {INSTEAD[start]}" if start in INSTEAD else _expected(shape, start)
+            )
+        if start == "random":
+            start = Random()
+        else:
+            directions = (
+                instance.teacher_weights if start == "semantic" else instance.positions[:1].T
+            )
+            return _spread(instance, directions)
+    if isinstance(start, Random):
+        return start.scale * instance.random("start").standard_normal(shape)
+    if hasattr(start, "overlaps") or hasattr(start, "theta"):
+        raise ValueError(f"{_expected(shape)}; overlaps do not say which weights have them")
+    try:
+        weights = np.array(start, dtype=np.float64)
+    except (TypeError, ValueError):
+        weights = np.array(np.nan)
+    if weights.ndim == 0:
+        raise ValueError(_expected(shape, start))
+    if weights.shape != shape:
+        raise ValueError(f"start: expected weights of shape {shape}, got {weights.shape}")
+    if not np.isfinite(weights).all():
+        raise ValueError("start: every weight must be finite")
+    return weights
+
+
+def _expected(shape: tuple[int, ...], got: object = None) -> str:
+    wanted = f"start: expected {', '.join(NAMES)}, Random(scale) or weights of shape {shape}"
+    return wanted if got is None else f"{wanted}, got {got!r}"
+
+
+def _spread(instance: Instance, directions: np.ndarray) -> np.ndarray:
+    spread = thaw(instance.scenario.student.spread)  # type: ignore[arg-type]
+    size = np.sqrt((directions**2).mean())
+    if size == 0:
+        raise ValueError(
+            "start: this scenario has no encodings (p = 0), so there is no positional start"
+        )
+    filled = (
+        0.1 * size * instance.random("start").standard_normal((instance.dimension, len(spread)))
+    )
+    kept = min(len(spread), directions.shape[1])
+    filled[:, :kept] = directions[:, :kept]
+    return filled @ spread
+
+
+def name_of(start: Start) -> str:
+    """How a start is called in a result."""
+    return str(start) if isinstance(start, str | Random) else "given weights"

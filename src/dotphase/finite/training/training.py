@@ -1,0 +1,132 @@
+"""Training at finite d: `train(scenario, d, start, optimiser, seeds)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ...numerics.progress import Progress, track
+from ...overlaps.overlaps import WeightOverlaps
+from ...scenario.scenario import Scenario
+from ..checks import instances, whole
+from ..data.instance import Instance
+from ..data.source import Data
+from ..overlaps import overlaps
+from ..test_error import error_of_weights
+from .checkpoint import objective_of
+from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
+from .runs import Run, Runs, Trajectory
+from .starts import Start, name_of, start_weights
+
+SINGLE_TOLERANCE = 1e-4
+OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
+
+
+def train(
+    scenario: Scenario,
+    d: int | None = None,
+    start: Start = "semantic",
+    optimiser: str | Optimiser = "lbfgs",
+    seeds: int | Iterable[int] = 1,
+    *,
+    precision: str = "float64",
+    record: int | None = None,
+    data: Data | None = None,
+    progress: Progress = False,
+) -> Runs:
+    """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
+
+    **Arguments**
+
+    - `scenario`, `d`: what is learned, and in how many dimensions.
+    - `start`: `"semantic"`, `"positional"`, `"random"`, `Random(scale)` or weights (d, r_s).
+    - `optimiser`: `"lbfgs"`, `"gd"`, `"adam"`, or one of `LBFGS`, `GradientDescent`, `Adam` with
+      its settings.
+    - `seeds`: how many (then 0, 1, …), or which.
+    - `precision`: of the data, `"float64"` or `"float32"`.
+    - `record`: keep loss and overlaps of every `record`-th step.
+    - `data`: sentences to train on instead of drawing them, such as `read_text()`; then d is
+      theirs, each seed takes n of them, and the test error is that on those it did not take.
+    - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
+
+    **Example**
+
+        train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error
+    """
+    method = as_optimiser(optimiser, precision)
+    every = None if record is None else whole("record", record)
+    begin, realised = perf_counter(), instances(scenario, d, seeds, precision, data)
+    d = realised[0].dimension
+    runs = [
+        _train_one(instance, start, method, precision, every)
+        for instance in track(realised, f"training, d = {d}", progress)
+    ]
+    return Runs(
+        scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin
+    )
+
+
+def _train_one(
+    instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None
+) -> Run:
+    begin = perf_counter()
+    weights = start_weights(instance, start)
+    objective = objective_of(instance, precision)
+    recorder = None if record is None else _Recorder(instance, record)
+    end = method.minimise(objective, weights, recorder)
+    return answer(instance, end, begin, recorder and recorder.trajectory)
+
+
+def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = None) -> Run:
+    """What the weights at the end of a descent amount to."""
+    found = end.outcome != "diverged"
+    return Run(
+        seed=instance.seed,
+        outcome=end.outcome,
+        reason=end.reason,
+        steps=end.steps,
+        evaluations=end.evaluations,
+        weights=end.weights if found else None,
+        test_error=error_of_weights(instance, end.weights) if found else None,
+        train_loss=end.value / instance.dimension if found else None,
+        overlaps=overlaps(instance, end.weights) if found else None,
+        gradient_norm=end.gradient_norm if found else None,
+        teacher_excess=instance.teacher_excess,
+        trajectory=trajectory,
+        seconds=perf_counter() - begin,
+    )
+
+
+class _Recorder:
+    def __init__(self, instance: Instance, every: int) -> None:
+        self.instance, self.every, self.rows = instance, every, []
+
+    def __call__(self, step: int, weights: np.ndarray, value: float) -> None:
+        if step % self.every == 0:
+            self.rows.append(
+                (step, value / self.instance.dimension, overlaps(self.instance, weights))
+            )
+
+    @property
+    def trajectory(self) -> Trajectory:
+        steps, losses, values = zip(*self.rows, strict=True)
+        return Trajectory(
+            np.array(steps),
+            np.array(losses),
+            WeightOverlaps(*map(np.stack, zip(*values, strict=True))),
+        )
+
+
+def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:
+    """A named optimiser with its defaults; on single-precision data it stops where rounding hides
+    the gradient."""
+    if not isinstance(optimiser, str):
+        return optimiser
+    if optimiser not in OPTIMISERS:
+        raise ValueError(f"optimiser: expected one of {', '.join(OPTIMISERS)}, got {optimiser!r}")
+    method = OPTIMISERS[optimiser]()
+    return method if precision == "float64" else replace(method, tolerance=SINGLE_TOLERANCE)

@@ -1,0 +1,103 @@
+"""The equations against the simulation: in standard errors, along the whole trajectory, and with
+1/d taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...numerics.rules import GaussHermite, Rule
+from ...results.estimate import Estimate
+from ...results.json import plain
+from ...results.statistics import over_seeds
+from .one_pass import OnePass, one_pass
+from .simulation import Simulation
+
+NAMES = ("q", "m", "theta")
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """Simulated less integrated overlaps, by name: estimates with a first axis over `times`, one
+    seed against the equations from that seed's own start. `dimension` is infinite where 1/d has
+    been taken out."""
+
+    dimension: float
+    seeds: int
+    times: np.ndarray
+    differences: dict[str, Estimate]
+
+    @property
+    def deviations(self) -> dict[str, np.ndarray]:
+        """The differences in standard errors; zero where both agree to all digits, as at the start."""
+        return {name: np.nan_to_num(gap.deviation()) for name, gap in self.differences.items()}
+
+    @property
+    def worst(self) -> dict[str, float]:
+        """The largest deviation of each overlap along the trajectory."""
+        return {name: float(np.abs(values).max()) for name, values in self.deviations.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        differences = {name: gap.to_dict() for name, gap in self.differences.items()}
+        head = {"d": plain(self.dimension), "seeds": self.seeds, "times": plain(self.times)}
+        return head | {"worst": self.worst, "differences": differences}
+
+
+def agreement(simulation: Simulation, rule: Rule | None = None) -> Agreement:
+    """Lay the equations over a simulation.
+
+    Every seed is compared with the equations from what its own weights were made of, in the law of
+    its own instance: what is left is the noise of the samples, and corrections of order 1/d.
+    """
+    step = simulation.step
+    options: dict[str, Any] = {"ridge": step.ridge, "rule": rule or _cheap(simulation)}
+    limits = [
+        one_pass(simulation.scenario, makeup, step.rate, simulation.times, law=law, **options)
+        for makeup, law in simulation.starts
+    ]
+    gaps = {name: over_seeds(_gaps(simulation, limits, name)) for name in NAMES}
+    started = {name: _without_start(gap) for name, gap in gaps.items()}
+    return Agreement(simulation.dimension, len(limits), simulation.times, started)
+
+
+def at_infinity(agreements: Sequence[Agreement]) -> Agreement:
+    """The differences at d = ∞: at every time a weighted straight line in 1/d through those at
+    several d."""
+    x = np.array([1 / each.dimension for each in agreements])
+    differences = {}
+    for name in NAMES:
+        gaps = [each.differences[name] for each in agreements]
+        values, errors = (
+            np.stack([getattr(gap, part) for gap in gaps]) for part in ("value", "error")
+        )
+        weight = 1 / np.where(errors > 0, errors, 1.0) ** 2
+        moment = lambda power, weight=weight: np.tensordot(x**power, weight, axes=1)
+        determinant = moment(0) * moment(2) - moment(1) ** 2
+        weighted = lambda power, sum_=weight * values: np.tensordot(x**power, sum_, axes=1)
+        limit = (moment(2) * weighted(0) - moment(1) * weighted(1)) / determinant
+        error = np.where((errors > 0).all(0), np.sqrt(moment(2) / determinant), 0.0)
+        differences[name] = Estimate(limit, error)
+    return Agreement(
+        np.inf, sum(each.seeds for each in agreements), agreements[0].times, differences
+    )
+
+
+def _gaps(simulation: Simulation, limits: list[OnePass], name: str) -> list[np.ndarray]:
+    pairs = zip(simulation.overlaps, limits, strict=True)
+    return [getattr(seen, name) - getattr(limit, name).value for seen, limit in pairs]
+
+
+def _without_start(gap: Estimate) -> Estimate:
+    """At time zero both are the same weights: rounding is no deviation."""
+    first = np.zeros_like(gap.value)
+    first[1:] = 1
+    return Estimate(gap.value * first, gap.error * first, gap.count)
+
+
+def _cheap(simulation: Simulation) -> Rule | None:
+    """Four dimensions are worth eight nodes each: errors far below those of any simulation."""
+    dimension = simulation.scenario.length * sum(simulation.scenario.ranks)
+    return GaussHermite(8) if dimension == 4 else None

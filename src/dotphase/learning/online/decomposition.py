@@ -1,0 +1,180 @@
+"""What weights are made of: along every kind of direction, a share of the encodings, a share of the
+teacher, and noise.
+
+Within kind k of directions, with X = (τ_1 … τ_L, π) ∈ R^{L+r_t} the encodings and the teacher along
+a direction,
+
+    Q = F_k X + noise of covariance Δ_k,
+
+so that with M_k = ⟨X Xᵀ⟩ and shares ν_k the overlaps are
+
+    q_l = Σ_k ν_k γ_kl (F_k M_k F_kᵀ + Δ_k),   θ_l = Σ_k ν_k γ_kl F_k M_k[:, π],   m_l = Σ_k ν_k F_k M_k[:, τ_l].
+
+Any weights can be written so: F is their regression on X, and only second moments matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...finite.data.instance import Instance
+from ...overlaps.overlaps import WeightOverlaps
+from ...scenario.attentions.symmetry import symmetries
+from ...scenario.distribution import Law
+from ...scenario.scenario import Scenario
+from ...scenario.validation import thaw
+
+NAMES = ("semantic", "positional", "random")
+RANDOM_SCALE = 0.1
+
+
+class Decomposition(NamedTuple):
+    """`shares`: F, (K, r_s, L + r_t); `noise`: Δ, (K, r_s, r_s). Further axes (replicates, times)
+    come first."""
+
+    shares: Any
+    noise: Any
+
+
+def overlaps_of(makeup: Decomposition, law: Law) -> WeightOverlaps:
+    """q, m, θ of weights made so."""
+    length = law.gamma.shape[1]
+    along = makeup.shares @ law.moment  # ⟨Q Xᵀ⟩
+    square = along @ makeup.shares.swapaxes(-1, -2) + makeup.noise
+    q = _sum_kinds(law.weight[:, None] * law.gamma, square)
+    theta = _sum_kinds(law.weight[:, None] * law.gamma, along[..., length:])
+    m = (law.weight[:, None, None] * along[..., :length]).sum(-3).swapaxes(-1, -2)
+    return WeightOverlaps(q, m, theta)
+
+
+def _sum_kinds(weight, matrices):
+    """Σ_k weight_kl A_k, (…, L, a, b)."""
+    return (weight[:, :, None, None] * matrices[..., :, None, :, :]).sum(-4)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Q = a Q* + b √d p_1 + N(0, c²), over the columns that `Attention.spread` fills.
+
+    **Arguments**: `semantic` a, `positional` b, `noise` c.
+    """
+
+    semantic: float = 0.0
+    positional: float = 0.0
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not np.isfinite([self.semantic, self.positional, self.noise]).all() or self.noise < 0:
+            raise ValueError(f"start: shares must be finite and the noise not negative, got {self}")
+        if self.semantic == self.positional == self.noise == 0:
+            raise ValueError(
+                "start: Q = 0 does not move; give it a share of something or some noise"
+            )
+
+    def makeup(self, scenario: Scenario) -> Decomposition:
+        r_s, kinds = scenario.student.rank, len(scenario.law.weight)
+        shares = np.concatenate([self._encodings(scenario), self._teacher(scenario)], axis=1)
+        noise = self.noise**2 * np.eye(r_s)
+        return Decomposition(
+            np.repeat(shares[None], kinds, axis=0), np.repeat(noise[None], kinds, axis=0)
+        )
+
+    def weights(self, instance: Instance) -> np.ndarray:
+        """Such weights at finite d, (d, r_s)."""
+        scenario, d = instance.scenario, instance.dimension
+        joint = np.hstack([np.sqrt(d) * instance.positions.T, instance.teacher_weights])
+        shares = np.concatenate([self._encodings(scenario), self._teacher(scenario)], axis=1)
+        noise = instance.random("start").standard_normal((d, scenario.student.rank))
+        return joint @ shares.T + self.noise * noise
+
+    def _encodings(self, scenario: Scenario) -> np.ndarray:
+        shares = np.zeros((scenario.student.rank, scenario.length))
+        shares[:, 0] = self.positional * thaw(scenario.student.spread)[0]  # type: ignore[arg-type]
+        return shares
+
+    def _teacher(self, scenario: Scenario) -> np.ndarray:
+        spread = thaw(scenario.student.spread)  # type: ignore[arg-type]
+        shares = np.zeros((scenario.student.rank, scenario.teacher.rank))
+        kept = min(len(spread), scenario.teacher.rank)
+        shares[:, :kept] = self.semantic * spread[:kept].T
+        return shares
+
+
+def as_start(start: str | Start) -> Start:
+    """The start of a name: Q = Q*, Q = √d p_1 or Q_i ~ 0.1 N(0, 1)."""
+    if isinstance(start, Start):
+        return start
+    named = {
+        "semantic": Start(semantic=1),
+        "positional": Start(positional=1),
+        "random": Start(noise=RANDOM_SCALE),
+    }
+    if start not in named:
+        raise ValueError(f"start: expected {', '.join(NAMES)} or a Start, got {start!r}")
+    return named[start]
+
+
+def at_dimension(makeup: Decomposition, law: Law, d: int, seed: int) -> Decomposition:
+    """Noise of d entries has overlaps of order 1/√d with everything: F + (Δ/νd)^{1/2} G M^{-1/2}, G
+    normal.
+
+    With them a random start can leave the uninformed point, which it cannot at d = ∞.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.standard_normal(makeup.shares.shape) / np.sqrt(law.weight * d)[:, None, None]
+    values, vectors = np.linalg.eigh(law.moment)
+    present = values > 1e-12 * values.max(-1, keepdims=True)
+    inverse_root = (
+        np.where(present, 1 / np.sqrt(np.where(present, values, 1.0)), 0.0)[:, None, :] * vectors
+    )
+    moved = root(makeup.noise) @ drawn @ inverse_root.swapaxes(-1, -2)
+    return Decomposition(makeup.shares + moved, makeup.noise)
+
+
+def measured(instance: Instance, weights: np.ndarray) -> tuple[Decomposition, Law]:
+    """What given weights, (d, r_s), are made of, and the law of directions of this very instance."""
+    gamma, kind = np.unique(instance.gamma.T, axis=0, return_inverse=True)
+    joint = np.hstack(
+        [np.sqrt(instance.dimension) * instance.positions.T, instance.teacher_weights]
+    )
+    weight, moment, shares, noise = [], [], [], []
+    for k in range(len(gamma)):
+        X, Q = joint[kind.ravel() == k], weights[kind.ravel() == k]
+        F = np.linalg.lstsq(X, Q, rcond=1e-10)[0].T
+        rest = Q - X @ F.T
+        weight.append(len(X) / instance.dimension)
+        moment.append(X.T @ X / len(X))
+        shares.append(F)
+        noise.append(rest.T @ rest / len(X))
+    return Decomposition(np.array(shares), np.array(noise)), Law(
+        np.array(weight), gamma, np.array(moment)
+    )
+
+
+def conserved(scenario: Scenario, makeup: Decomposition) -> Decomposition:
+    """Ones for entries that may move, zeros for those that a symmetry of the scenario and of
+    `makeup` keeps at zero.
+
+    A change of signs s of the student's and t of the teacher's columns turns F_τ into s F_τ, F_π
+    into s F_π t, Δ into s Δ s. What is zero by it must not grow from rounding where it is unstable.
+    """
+    identity = tuple(range(scenario.length))
+    shares, noise = (np.ones(np.shape(part)[-2:]) for part in makeup)
+    for g in symmetries(scenario):
+        s = np.array(g.student)
+        turned = np.outer(s, np.concatenate([np.ones(scenario.length), g.teacher])), np.outer(s, s)
+        unchanged = all(
+            ((part * sign) == part).all() for part, sign in zip(makeup, turned, strict=True)
+        )
+        if g.order == identity and unchanged:
+            shares, noise = np.minimum(shares, turned[0] > 0), np.minimum(noise, turned[1] > 0)
+    return Decomposition(shares, noise)
+
+
+def root(matrices: np.ndarray) -> np.ndarray:
+    """The symmetric root of positive semi-definite matrices, negative rounding cut off."""
+    values, vectors = np.linalg.eigh(matrices)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2)

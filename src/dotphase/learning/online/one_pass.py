@@ -1,0 +1,222 @@
+"""`one_pass(scenario, start, rate, until)`: what stochastic gradient descent finds when no sample
+is seen twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...numerics.rules import Rule
+from ...results.estimate import Estimate
+from ...results.json import plain
+from ...scenario.distribution import Law
+from ...scenario.scenario import Scenario
+from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
+from .equations import Equations, Step
+
+OUTCOMES = {
+    "finished": "integrated up to the last time asked for",
+    "diverged": "the weights grew beyond all bounds: the rate is too high",
+    "stalled": "the integrator could not make the step it needed",
+}
+LARGEST = (
+    1e4  # of q in units of the tokens' variance: far beyond any attention that is still learning
+)
+
+
+@dataclass(frozen=True, eq=False)
+class OnePass:
+    """One-pass learning as d → ∞, at times t = steps/d.
+
+    - `times`, (T,): as far as it got; `q`, `m`, `theta`: per token with a first axis over times,
+      values ± errors of the Gaussian average; `test_error`: ε_g.
+    - `makeup`: what the weights are made of at these times, by replicate of the rule, (T, R, …).
+    - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "finished".
+    """
+
+    scenario: Scenario
+    start: str
+    step: Step
+    times: np.ndarray
+    q: Estimate
+    m: Estimate
+    theta: Estimate
+    test_error: Estimate
+    makeup: Decomposition
+    outcome: str
+    reason: str
+    evaluations: int
+    seconds: float
+
+    @property
+    def mechanism(self) -> str:
+        """What has been learnt at the end: the larger of |m| and |θ|/ρ, or uninformed where neither
+        is above 0.01."""
+        m, theta = (
+            np.abs(self.m.value[-1]).max(),
+            np.abs(self.theta.value[-1]).max() / self.scenario.law.rho.max(),
+        )
+        return "uninformed" if max(m, theta) < 0.01 else "semantic" if theta > m else "positional"
+
+    def to_dict(self) -> dict[str, Any]:
+        names = (
+            "start",
+            "outcome",
+            "reason",
+            "mechanism",
+            "evaluations",
+            "times",
+            "q",
+            "m",
+            "theta",
+            "test_error",
+        )
+        answer = {name: plain(getattr(self, name)) for name in names}
+        return (
+            {"rate": self.step.rate, "ridge": self.step.ridge}
+            | answer
+            | {"seconds": round(self.seconds, 4)}
+        )
+
+    def __str__(self) -> str:
+        head = f"one pass from {self.start}, η = {self.step.rate:g}, λ₁ = {self.step.ridge:g}: {self.outcome}"
+        end = f"at t = {self.times[-1]:g}: {self.mechanism}, test error {self.test_error[-1]}"
+        return "\n".join([head + (f" ({self.reason})" if self.reason else ""), end])
+
+
+def one_pass(
+    scenario: Scenario,
+    start: str | Start | Decomposition = "random",
+    rate: float = 10.0,
+    until: ArrayLike = 100.0,
+    *,
+    ridge: float | None = None,
+    d: int | None = None,
+    seed: int = 0,
+    rule: Rule | None = None,
+    law: Law | None = None,
+    rtol: float = 1e-6,
+) -> OnePass:
+    """Integrate the equations of one-pass learning.
+
+    **Arguments**
+
+    - `start`: semantic (Q = Q*), positional (Q = √d p_1), random (Q_i ~ 0.1 N(0, 1)), a `Start` or
+      a `Decomposition`.
+    - `rate`: η, the step on ℓ_μ + (λ₁/2d)‖Q‖².
+    - `until`: t = samples/d at the end, or the increasing times to answer at, from 0.
+    - `ridge`: λ₁; λ/α unless given, so that αd samples carry the same ridge as in training.
+    - `d`, `seed`: give the noise of the start the overlaps of order 1/√d it has at this d; without
+      them a random start stays at m = θ = 0 for ever.
+    - `rule`: of the Gaussian averages; `law`: of the directions, if not the scenario's; `rtol`: of
+      the integrator.
+
+    **Example**: `one_pass(paper(omega=0.3), Start(semantic=0.3, noise=0.3),
+    rate=20).test_error[-1]`
+    """
+    begin = perf_counter()
+    times, step = times_of(until), step_of(scenario, rate, ridge)
+    equations = Equations(scenario, rule, law)
+    first = start if isinstance(start, Decomposition) else as_start(start).makeup(scenario)
+    if d is not None:
+        first = at_dimension(first, equations.law, d, seed)
+    solved = integrate(equations, equations.repeated(first), step, times, rtol)
+    name = "given weights" if isinstance(start, Decomposition) else str(start)
+    return _answer(equations, name, step, solved, begin)
+
+
+@dataclass(frozen=True, eq=False)
+class Integrated:
+    """`times` reached, the `makeup` there, how it ended, and how many `evaluations` that took."""
+
+    times: np.ndarray
+    makeup: Decomposition
+    outcome: str
+    reason: str
+    evaluations: int
+
+
+def integrate(
+    equations: Equations, first: Decomposition, step: Step, times: np.ndarray, rtol: float = 1e-6
+) -> Integrated:
+    """The solution of the equations at `times` from the makeup `first`, (R, …)."""
+    from scipy.integrate import solve_ivp
+
+    shapes = [part.shape for part in first]
+    pack = lambda makeup: np.concatenate([np.ravel(part) for part in makeup])
+    cut = int(np.prod(shapes[0]))
+    unpack = lambda x: Decomposition(x[:cut].reshape(shapes[0]), x[cut:].reshape(shapes[1]))
+
+    def too_large(t: float, x: np.ndarray) -> float:
+        return LARGEST - np.abs(x).max()
+
+    too_large.terminal = True  # type: ignore[attr-defined]
+    kept = conserved(equations.scenario, first)
+    still = lambda velocity: Decomposition(
+        velocity.shares * kept.shares, velocity.noise * kept.noise
+    )
+    slope = lambda t, x: pack(still(equations.velocity(unpack(x), step)))
+    options: dict[str, Any] = {
+        "method": "RK45",
+        "rtol": rtol,
+        "atol": 1e-3 * rtol,
+        "events": too_large,
+    }
+    found = solve_ivp(slope, (0.0, times[-1]), pack(first), t_eval=times, **options)
+    rows = [unpack(x) for x in found.y.T]
+    makeup = Decomposition(*(np.stack(part) for part in zip(*rows, strict=True)))
+    outcome = {0: "finished", 1: "diverged"}.get(found.status, "stalled")
+    reasons = {
+        "finished": "",
+        "diverged": f"lower the rate ({step.rate:g})",
+        "stalled": str(found.message),
+    }
+    return Integrated(found.t, makeup, outcome, reasons[outcome], int(found.nfev))
+
+
+def _answer(
+    equations: Equations, name: str, step: Step, solved: Integrated, begin: float
+) -> OnePass:
+    rule, length = equations.rule, equations.scenario.length
+    at = [equations.averages(Decomposition(*parts)) for parts in zip(*solved.makeup, strict=True)]
+    pooled = lambda values: _pooled(rule, values)
+    q, m, theta = map(pooled, overlaps_of(solved.makeup, equations.law))
+    error = pooled(np.array([2 * each.loss / length for each in at]))
+    ending = (
+        solved.makeup,
+        solved.outcome,
+        solved.reason,
+        solved.evaluations,
+        perf_counter() - begin,
+    )
+    return OnePass(equations.scenario, name, step, solved.times, q, m, theta, error, *ending)
+
+
+def _pooled(rule: Rule, values: np.ndarray) -> Estimate:
+    """One estimate from arrays (T, R, …)."""
+    by_replicate = np.moveaxis(np.asarray(values), 1, 0)
+    mean = np.tensordot(rule.pool, by_replicate, axes=1)
+    return Estimate(mean, rule.error(by_replicate - mean))
+
+
+def times_of(until: ArrayLike) -> np.ndarray:
+    times = np.asarray(until, float)
+    times = np.linspace(0.0, times, 101) if times.ndim == 0 else times
+    if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] != 0:
+        raise ValueError(
+            f"until: expected a positive time or increasing times from 0, got {until!r}"
+        )
+    return times
+
+
+def step_of(scenario: Scenario, rate: float, ridge: float | None) -> Step:
+    ridge = scenario.ridge / scenario.sample_ratio if ridge is None else ridge
+    if not (np.isfinite(rate) and rate > 0):
+        raise ValueError(f"rate: η must be positive, got {rate!r}")
+    if not (np.isfinite(ridge) and ridge >= 0):
+        raise ValueError(f"ridge: λ₁ must be zero or positive, got {ridge!r}")
+    return Step(float(rate), float(ridge))

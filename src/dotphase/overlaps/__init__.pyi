@@ -1,0 +1,2 @@
+from .overlaps import Overlaps as Overlaps
+from .overlaps import WeightOverlaps as WeightOverlaps

@@ -1,0 +1,1 @@
+from .quick import plot as plot

@@ -1,0 +1,16 @@
+from .attentions.attention import Attention as Attention
+from .files import read_scenario as read_scenario
+from .files import scenario_from_toml as scenario_from_toml
+from .files import scenario_to_toml as scenario_to_toml
+from .files import write_scenario as write_scenario
+from .presets import paper as paper
+from .scales import Scales as Scales
+from .scenario import Scenario as Scenario
+from .tokens import Positions as Positions
+from .tokens import Tokens as Tokens
+from .tokens import correlated as correlated
+from .tokens import exponential_correlation as exponential_correlation
+from .tokens import isotropic as isotropic
+from .tokens import no_positions as no_positions
+from .tokens import opposite_positions as opposite_positions
+from .tokens import positions_from_gram as positions_from_gram

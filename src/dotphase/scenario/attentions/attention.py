@@ -1,0 +1,204 @@
+"""Attention as a function of one sample's fields: what a teacher is, and what a student is.
+
+With fields h ∈ R^{L×r} (h_l = x_l Q/√d for token l), an attention is a map h ↦ S[h] ∈ R^{L×L}; the
+output of the layer is S[h] x. Teacher and student are both of this kind, and anything of this kind
+can be either.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pickle import PicklingError
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..validation import Numbers, freeze, thaw, whole_number
+from .equality import by_content
+
+if TYPE_CHECKING:
+    import jax
+
+
+@dataclass(frozen=True)
+class Form:
+    """What of an attention is compiled: its function and its shape, without its numbers."""
+
+    function: Callable[..., Any]
+    rank: int
+    batched: bool
+
+
+@dataclass(frozen=True)
+class Attention:
+    """A map from the fields of one sample, (L, rank), to its attention matrix, (L, L).
+
+    **Arguments**
+
+    - `function`: `function(fields, **parameters) -> matrix`, written for one sample with
+      `jax.numpy`.
+    - `rank`: the number of columns of the fields (r_s for a student, r_t for a teacher).
+    - `parameters`: numbers handed to `function` by name; they may vary over a grid without a new
+      compilation.
+    - `spread`: how a direction one would start from fills the columns, (k, rank): weights Q =
+      directions @ spread. The identity unless given; an untied attention puts the same direction in
+      its query and its key.
+    - `symmetric`: symmetries (of tokens and signs) are found by trying, on random fields, and used;
+      False: none are assumed, for a function that has them at most fields but not at all.
+    - `batched`: `function` takes many samples at once, on the last axis, (L, rank, N), and returns
+      (L, L, N). The built-in ones are written so, because then every operation runs along the
+      samples, which machines like; a function of one sample is lifted with `vmap` instead.
+    - `kind`, `settings`: how a scenario file names it; `"custom"` cannot be written to a file.
+
+    **Example**
+
+        cosine = Attention(lambda h: jnp.cos(h @ h.T), rank=1)
+    """
+
+    function: Callable[..., Any]
+    rank: int
+    parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
+    spread: ArrayLike | None = None
+    batched: bool = False
+    symmetric: bool = True
+    kind: str = "custom"
+    settings: tuple[tuple[str, object], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ValueError(f"function: expected a callable, got {self.function!r}")
+        frozen = tuple(
+            (name, freeze(name, value)) for name, value in sorted(dict(self.parameters).items())
+        )
+        object.__setattr__(self, "rank", whole_number("rank", self.rank))
+        object.__setattr__(self, "parameters", _Frozen(frozen))
+        spread = np.eye(self.rank) if self.spread is None else self.spread
+        object.__setattr__(self, "spread", freeze("spread", spread, ndim=2))
+        if thaw(self.spread).shape[1] != self.rank:  # type: ignore[arg-type]
+            raise ValueError(
+                f"spread: expected {self.rank} columns, got shape {thaw(self.spread).shape}"
+            )  # type: ignore[arg-type]
+
+    @property
+    def form(self) -> Form:
+        return Form(by_content(self.function), self.rank, self.batched)
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        return {name: thaw(value) for name, value in self.parameters.items()}  # type: ignore[arg-type]
+
+    def with_parameters(self, **changes: ArrayLike) -> Attention:
+        """The same attention with other numbers."""
+        unknown = set(changes) - set(self.parameters)
+        if unknown:
+            raise ValueError(
+                f"{', '.join(sorted(unknown))}: not a parameter of this attention ({self.kind})"
+            )
+        return replace(self, parameters={**self.parameters, **changes})
+
+    def __call__(self, fields: ArrayLike) -> jax.Array:
+        """The attention matrix of one sample."""
+        import jax.numpy as jnp
+
+        if not self.batched:
+            return self.function(fields, **self.values)
+        return self.function(jnp.asarray(fields)[..., None], **self.values)[..., 0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Picklers that take functions along by value (dask's cloudpickle) are not held up.
+        by_value = sys._getframe(1).f_globals.get("__name__", "").startswith("cloudpickle")
+        if not by_value and not _importable(self.function):
+            inner = getattr(self.function, "semantic", self.function)
+            name = getattr(inner, "__qualname__", inner)
+            raise PicklingError(
+                f"function: {name} cannot be pickled; put it in a module and import it from there"
+            )
+        return self.__dict__
+
+    def __copy__(self) -> Attention:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Attention:
+        return self
+
+    def __str__(self) -> str:
+        inside = [f"{name}={_brief(value)}" for name, value in self.values.items()]
+        return f"{self.kind}(rank={self.rank}{''.join(', ' + text for text in inside)})"
+
+
+def lifted(form: Form) -> Callable[..., jax.Array]:
+    """`form.function` over many samples at once, samples on the last axis: (L, rank, N) → (L, L,
+    N)."""
+    if form.batched:
+        return form.function
+    import jax
+
+    def over_samples(fields, **parameters):
+        one = lambda h: form.function(h, **parameters)
+        return jax.vmap(one, in_axes=-1, out_axes=-1)(fields)
+
+    return over_samples
+
+
+def entries(form: Form) -> Callable[..., list]:
+    """The same on nested lists of arrays over samples: fields[l][a], each (N,), to matrix[i][j],
+    each (N,)."""
+    import jax.numpy as jnp
+
+    def over_samples(fields, **parameters):
+        matrix = lifted(form)(jnp.stack([jnp.stack(row) for row in fields]), **parameters)
+        return [list(row) for row in matrix]
+
+    return over_samples
+
+
+def matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
+    """The attention matrices of many samples, in double precision: (L, rank, N) → (L, L, N)."""
+    import jax
+
+    with jax.enable_x64(True):
+        return np.asarray(_compiled(attention.form)(fields, attention.values))
+
+
+@lru_cache(maxsize=256)
+def _compiled(form: Form) -> Callable[..., Any]:
+    from ...numerics.compilation import compiled
+
+    return compiled(lambda fields, parameters: lifted(form)(fields, **parameters), small=True)
+
+
+@dataclass(frozen=True)
+class _Frozen(Mapping):
+    """A read-only mapping that compares and hashes by value."""
+
+    items_: tuple[tuple[str, Numbers], ...]
+
+    def __getitem__(self, name: str) -> Numbers:
+        return dict(self.items_)[name]
+
+    def __iter__(self):
+        return iter(name for name, _ in self.items_)
+
+    def __len__(self) -> int:
+        return len(self.items_)
+
+
+def _importable(function: Callable[..., Any]) -> bool:
+    try:
+        pickle.dumps(function)
+    except (PicklingError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def _brief(array: np.ndarray) -> str:
+    return (
+        f"{float(array):.6g}"
+        if array.ndim == 0
+        else np.array2string(array, separator=",").replace("\n", "")
+    )

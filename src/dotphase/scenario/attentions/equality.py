@@ -1,0 +1,85 @@
+"""When are two functions the same? Attentions built twice, in a loop or a notebook, need to be
+compiled only once.
+
+Two functions are the same if their code is, and all that it refers to: closures, defaults and
+globals, as far as those are plain values, modules, or functions of which this can be said again.
+Where it cannot be decided, a function is the same as itself only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+LIBRARIES = ("jax", "jaxlib", "numpy")  # whose functions do not change
+
+
+@dataclass(frozen=True)
+class ByContent:
+    """A function as a value: equal to others of equal `content`."""
+
+    function: Callable[..., Any] = field(compare=False)
+    content: Hashable
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.function(*arguments, **named)
+
+
+class Undecided(Exception):
+    """Something a function refers to may change, or cannot be compared."""
+
+
+def by_content(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a value, if it can be decided what it depends on; else the function itself."""
+    if not isinstance(function, FunctionType):
+        return function
+    try:
+        return ByContent(function, _content(function, frozenset()))
+    except Undecided:
+        return function
+
+
+def _content(value: Any, above: frozenset[int]) -> Hashable:
+    if isinstance(value, PLAIN):
+        return type(value), repr(value)  # in which 0.0 is not -0.0
+    if isinstance(value, tuple):
+        return tuple(_content(entry, above) for entry in value)
+    if isinstance(value, ModuleType):
+        return ModuleType, value.__name__
+    if isinstance(value, FunctionType) and not _is_library(value):
+        return _of_function(value, above)
+    if isinstance(value, type | BuiltinFunctionType) or _is_library(value):
+        return value if isinstance(value, Hashable) else id(value)
+    raise Undecided
+
+
+def _of_function(function: FunctionType, above: frozenset[int]) -> Hashable:
+    if id(function) in above:  # it calls itself
+        return FunctionType, function.__qualname__
+    inside = above | {id(function)}
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # not filled yet
+        raise Undecided from None
+    names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
+    read = tuple(
+        (name, function.__globals__[name]) for name in names if name in function.__globals__
+    )
+    named = tuple(sorted((function.__kwdefaults__ or {}).items()))
+    return function.__code__, _content((tuple(cells), function.__defaults__, named, read), inside)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """A function's code and that of the functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _is_library(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return callable(value) and module.partition(".")[0] in LIBRARIES

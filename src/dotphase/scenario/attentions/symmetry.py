@@ -1,0 +1,128 @@
+"""The exact symmetries of a scenario: what can be done to all fields of a sample without changing
+its loss.
+
+An element (P, s, t) permutes the tokens and flips signs of columns: student fields z ↦ P z diag(s),
+teacher fields u ↦ P u diag(t). It is a symmetry when S[P z s] = P S[z] Pᵀ, T[P u t] = P T[u] Pᵀ,
+and the law of (γ, τ, π) is the same after permuting tokens and flipping π, and so is that of random
+scales. Overlaps then transform as
+
+    q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t
+
+(with two token indices where tokens know of each other).
+Built into the nodes of the Gaussian average, they keep exactly zero what is zero by symmetry.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..distribution import Law
+from ..scales import Scales
+from ..scenario import Scenario
+from .attention import Attention, matrices
+
+LARGEST_GROUP = 64  # more images than this leave too few independent nodes
+LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal
+TRIED = 24  # random fields, in equal parts of each of
+SIZES = (0.3, 1.0, 3.0)
+
+
+class Symmetry(NamedTuple):
+    """`order`: P as an index tuple (row l of the image is row order[l]); `student`, `teacher`: the
+    signs s, t."""
+
+    order: tuple[int, ...]
+    student: tuple[int, ...]
+    teacher: tuple[int, ...]
+
+
+def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
+    """All symmetries of the scenario of the kind above (at most 64; else the sign flips alone), the
+    identity first.
+
+    They are found by trying: an attention is any function, and `TRIED` random fields, small and
+    large, tell a symmetry from none. Of an attention that says `symmetric=False` none but the
+    identity is taken.
+    """
+    length = scenario.length
+    identity = tuple(range(length))
+    student, teacher = (
+        _invariances(scenario.student, length),
+        _invariances(scenario.teacher, length),
+    )
+    found = _combine(scenario.law, scenario.tokens.scales, student, teacher)
+    if len(found) > LARGEST_GROUP:
+        found = [g for g in found if g.order == identity]
+    if len(found) > LARGEST_GROUP:
+        found = [g for g in found if len(set(g.student)) == 1 and len(set(g.teacher)) == 1]
+    return tuple(
+        sorted(found, key=lambda g: (g.order != identity, -sum(g.student), -sum(g.teacher), g))
+    )
+
+
+def _signs(rank: int) -> list[tuple[int, ...]]:
+    if rank > 5:
+        return [(1,) * rank, (-1,) * rank]
+    return list(product((1, -1), repeat=rank))
+
+
+@lru_cache(maxsize=256)
+def _invariances(attention: Attention, length: int) -> set[tuple]:
+    """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
+    if not attention.symmetric:
+        return {(tuple(range(length)), (1,) * attention.rank)}
+    forward = tuple(range(length))
+    orders = list(permutations(forward)) if length <= LONGEST_PERMUTED else [forward, forward[::-1]]
+    pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED)) * np.resize(
+        SIZES, TRIED
+    )
+    images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
+    found = matrices(attention, np.concatenate([fields, *images], axis=-1))
+    before, *after = np.split(found, len(pairs) + 1, axis=-1)
+    tolerance = 1e-12 * (np.abs(before).max() + 1e-300)
+    permuted = {order: before[list(order)][:, list(order)] for order in orders}
+    return {
+        p
+        for p, image in zip(pairs, after, strict=True)
+        if np.abs(permuted[p[0]] - image).max() < tolerance
+    }
+
+
+def _combine(
+    law: Law, scales: Scales | None, student: set[tuple], teacher: set[tuple]
+) -> list[Symmetry]:
+    found = []
+    for order, t in teacher:
+        if _keeps_law(law, order, t) and (scales is None or scales.permuted(order).same_as(scales)):
+            found += [Symmetry(order, s, t) for other, s in student if other == order]
+    return found
+
+
+def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
+    length = len(order)
+    index = np.array([*order, *range(length, length + len(t))])
+    sign = np.array([1] * length + list(t))
+    moment = (law.moment * np.outer(sign, sign))[:, index][:, :, index]
+    Gamma = law.gamma if law.Gamma is None else law.Gamma
+    turned = (
+        Gamma[:, list(order)] if law.Gamma is None else Gamma[:, list(order)][:, :, list(order)]
+    )
+    flat = lambda array: array.reshape(len(array), -1)
+    image = np.hstack([law.weight[:, None], flat(turned), flat(moment)])
+    table = np.hstack([law.weight[:, None], flat(Gamma), flat(law.moment)])
+    # Both tables hold one row per distinct γ (or Γ): put them in the order of γ before comparing.
+    columns = flat(Gamma).shape[1]
+    image, table = (rows[np.lexsort(rows[:, 1 : columns + 1].T)] for rows in (image, table))
+    return bool((np.abs(image - table) <= 1e-12 * (1 + np.abs(table))).all())
+
+
+def apply(g: Symmetry, q: Any, V: Any, m: Any, theta: Any) -> tuple[Any, Any, Any, Any]:
+    """The image of overlaps (or of their conjugates) under `g`: any arrays shaped (L, r_s, …)."""
+    s, t, order = np.array(g.student), np.array(g.teacher), list(g.order)
+    two = s[:, None] * s[None, :]
+    return q[order] * two, V[order] * two, m[order] * s, theta[order] * s[:, None] * t[None, :]

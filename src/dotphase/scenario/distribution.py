@@ -1,0 +1,120 @@
+"""ν, the joint law of (γ, τ, π) over the eigen-directions, reduced to what the theory sees of it.
+
+The theory averages expressions that depend on γ in any way but on (τ, π) only through products of
+two of them. So directions with equal γ can be merged, keeping their total weight and the second
+moment of (τ, π) among them. Where tokens know of each other, Γ stands in the place of γ.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .tokens import Positions, Tokens
+
+
+class Law(NamedTuple):
+    """Kinds of direction k with distinct spectra.
+
+    - `weight`: (K,), the share of directions of each kind.
+    - `gamma`: γ, (K, L).
+    - `moment`: ⟨(τ, π)(τ, π)ᵀ⟩ within each kind, (K, L + r_t, L + r_t).
+    - `Gamma`: Γ, (K, L, L), whose diagonals are γ; None where every Γ is diagonal.
+    """
+
+    weight: np.ndarray
+    gamma: np.ndarray
+    moment: np.ndarray
+    Gamma: np.ndarray | None = None
+
+    @property
+    def gram(self) -> np.ndarray:
+        """p_l·p_l', (L, L)."""
+        length = self.gamma.shape[1]
+        return np.einsum("k,kij->ij", self.weight, self.moment[:, :length, :length])
+
+    @property
+    def rho(self) -> np.ndarray:
+        """ρ_l = ⟨γ_l π πᵀ⟩, (L, r_t, r_t)."""
+        length = self.gamma.shape[1]
+        return np.einsum("k,kl,kij->lij", self.weight, self.gamma, self.moment[:, length:, length:])
+
+    @property
+    def joint_rho(self) -> np.ndarray:
+        """What the theory knows of the teacher: ρ_l, (L, r_t, r_t), or, where tokens know of each
+        other, ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
+        if self.Gamma is None:
+            return self.rho
+        length = self.gamma.shape[1]
+        return np.einsum(
+            "k,klm,kij->lmij", self.weight, self.Gamma, self.moment[:, length:, length:]
+        )
+
+    @property
+    def mean_gamma(self) -> np.ndarray:
+        """The diagonal of ρ_Σ: ∫γ_l, (L,)."""
+        return self.weight @ self.gamma
+
+    @property
+    def mean_Gamma(self) -> np.ndarray:
+        """ρ_Σ = ⟨Γ⟩, (L, L), diagonal or not."""
+        if self.Gamma is None:
+            return np.diag(self.mean_gamma)
+        return np.einsum("k,klm->lm", self.weight, self.Gamma)
+
+
+class Table(NamedTuple):
+    """Kinds of direction as they were given: `share` (K,), γ (K, L), τ (K, L), π (K, r_t) or None,
+    Γ (K, L, L) or None where every Γ is diagonal."""
+
+    share: np.ndarray
+    gamma: np.ndarray
+    tau: np.ndarray
+    pi: np.ndarray | None
+    Gamma: np.ndarray | None
+
+
+def table_of(tokens: Tokens, positions: Positions, pi: np.ndarray | None) -> Table:
+    """The kinds of direction, single rows repeated to the common length K."""
+    gamma, tau, share = tokens.gamma, positions.tau, tokens.share
+    rows = max(len(gamma), len(tau), 1 if pi is None else len(pi))
+    if len(gamma) == 1:
+        share = np.full(rows, 1 / rows)
+    wide = lambda table: np.broadcast_to(table, (rows, *table.shape[1:]))
+    return Table(
+        share,
+        wide(gamma),
+        wide(tau),
+        None if pi is None else wide(pi),
+        wide(tokens.Gamma) if tokens.joint else None,
+    )
+
+
+def law_of(tokens: Tokens, positions: Positions, teacher_rank: int, pi: np.ndarray | None) -> Law:
+    """The law behind the spectra, the encodings and the teacher's weights (π ~ N(0, I) independent
+    when None)."""
+    share, gamma, tau, pi, Gamma = table_of(tokens, positions, pi)
+    length, rows = gamma.shape[1], len(gamma)
+    moment = np.zeros((rows, length + teacher_rank, length + teacher_rank))
+    if pi is None:
+        moment[:, :length, :length] = tau[:, :, None] * tau[:, None, :]
+        moment[:, length:, length:] = np.eye(teacher_rank)
+    else:
+        joint = np.hstack([tau, pi])
+        moment = joint[:, :, None] * joint[:, None, :]
+    spectra = gamma if Gamma is None else Gamma.reshape(rows, -1)
+    kinds, group = np.unique(spectra, axis=0, return_inverse=True)
+    weight = np.bincount(group.ravel(), share, minlength=len(kinds))
+    merged = np.zeros((len(kinds), *moment.shape[1:]))
+    np.add.at(merged, group.ravel(), share[:, None, None] * moment)
+    present = weight > 0
+    weight, kinds, moment = (
+        weight[present],
+        kinds[present],
+        merged[present] / weight[present, None, None],
+    )
+    if Gamma is None:
+        return Law(weight, kinds, moment)
+    kinds = kinds.reshape(-1, length, length)
+    return Law(weight, np.einsum("kll->kl", kinds), moment, kinds)

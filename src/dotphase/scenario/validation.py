@@ -1,0 +1,71 @@
+"""Arrays as values: nested tuples of floats, so that what holds them can be frozen, compared,
+hashed and printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .names import LETTERS
+
+Numbers = float | tuple["Numbers", ...]
+
+
+def finite_number(name: str, value: Any, above: bool = False, most: float = np.inf) -> float:
+    """`value` as a float, finite, not negative (nor zero if it has to be `above`), at most `most`."""
+    called = f"{name}: {LETTERS[name]}" if name in LETTERS else f"{name}:"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{called} must be a number, got {value!r}") from None
+    if not np.isfinite(number) or not 0 <= number <= most or (above and number == 0):
+        allowed = (
+            f"lie in [0, {most:g}]"
+            if np.isfinite(most)
+            else "be positive"
+            if above
+            else "be zero or positive"
+        )
+        raise ValueError(f"{called} must {allowed}, got {number:g}")
+    return number
+
+
+def whole_number(name: str, value: Any, least: int = 1) -> int:
+    """`value` as an int of at least `least`."""
+    try:
+        whole = value == int(value) >= least
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole:
+        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
+    """Nested tuples of finite floats with the shape of `values`; `name` is the field an error
+    speaks of."""
+    try:
+        given = np.asarray(values)
+        array = np.asarray(np.real(given), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name}: expected numbers in a rectangular array, got {values!r}"
+        ) from None
+    if np.iscomplexobj(given):
+        raise ValueError(f"{name}: expected real numbers, got complex ones")
+    if ndim is not None and array.ndim != ndim:
+        raise ValueError(f"{name}: expected {ndim} dimensions, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name}: every entry must be finite")
+    return _nested(array.tolist())
+
+
+def thaw(numbers: Numbers) -> np.ndarray:
+    """The array behind frozen numbers."""
+    return np.array(numbers, dtype=np.float64)
+
+
+def _nested(value) -> Numbers:
+    return tuple(_nested(entry) for entry in value) if isinstance(value, list) else float(value)

@@ -1,0 +1,50 @@
+"""The phase diagram as a study: both branches over a grid in (ω, α), and the lines of transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..scenario.scenario import Scenario
+from .study.study import Study, study_from
+
+EVERY = 3  # rows of the grid between two points of the lines
+
+
+def phase_diagram_study(
+    scenario: Scenario | dict[str, Any],
+    alphas: Sequence[float],
+    omegas: Sequence[float],
+    nodes: int = 2**13,
+    lines: bool = True,
+    seed: int = 0,
+    minimum: str = "lowest",
+) -> Study:
+    """Every point of a grid of sample ratios α and mixings ω.
+
+    Along every row (one ω) branches are followed from α to α. **Computations**: `theory`, both
+    branches, who wins, by how much, and how far its replica symmetry holds; `linear`, the baseline;
+    with `lines`, at every third ω, α_c and α_l by root-finding in the interval of the grid in which
+    they must lie.
+
+    **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or
+    tables as in a study; `minimum`, which inner minimum every sample sits in, as in
+    `dotphase.solve`.
+    """
+    same: dict[str, Any] = {"nodes": nodes, "minimum": minimum}
+    compute: dict[str, Any] = {
+        "theory": same | {"kind": "theory", "seed": seed, "follow": "alpha", "stability": "winner"},
+        "linear": {"kind": "baseline"},
+    }
+    if lines:
+        at = {"omega": list(omegas)[::EVERY]}
+        compute["lines"] = same | {
+            "kind": "transitions",
+            "near": "theory",
+            "precision": 0.01,
+            "at": at,
+        }
+    axes = {"omega": list(omegas), "alpha": list(alphas)}
+    return study_from(
+        {"name": "phase diagram", "scenario": scenario, "axes": axes, "compute": compute}
+    )

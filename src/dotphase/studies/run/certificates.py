@@ -1,0 +1,51 @@
+"""Certificates, so that a dask scheduler takes work from nobody but those who have them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+CERTIFICATE, KEY = "certificate.pem", "key.pem"
+
+
+def make_certificates(folder: str | Path) -> Security:
+    """Write a new certificate and its key to `folder`, readable by you alone; returns what dask
+    takes as `security`.
+
+    Valid for a year. Scheduler, workers and client share it: whoever can read the key can run code
+    on the workers.
+    """
+    from distributed import Security
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        made = Security.temporary()
+    except ImportError:
+        raise ValueError(
+            "certificates need the package cryptography: pip install 'dotphase[cluster]'"
+        ) from None
+    for name, content in ((CERTIFICATE, made.tls_ca_file), (KEY, made.tls_client_key)):  # type: ignore[attr-defined]
+        descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(content)
+    return read_certificates(folder)
+
+
+def read_certificates(folder: str | Path) -> Security:
+    """What `make_certificates` has written, for `security=` of dask and of `slurm_cluster`."""
+    from distributed import Security
+
+    certificate, key = (str(Path(folder).resolve() / name) for name in (CERTIFICATE, KEY))
+    for file in (certificate, key):
+        if not Path(file).exists():
+            raise ValueError(
+                f"{file}: no certificate here; `dotphase sweep certificates FOLDER` makes one"
+            )
+    roles = {f"tls_{role}_{part}": file for role in ("client", "scheduler", "worker")
+             for part, file in (("cert", certificate), ("key", key))}  # fmt: skip
+    return Security(require_encryption=True, tls_ca_file=certificate, **roles)

@@ -1,0 +1,265 @@
+"""Worker processes, on this machine or on a cluster: dask hands units to them, this process writes
+what they find.
+
+A worker that is lost is no matter: dask gives its units to others. One that is lost again and again
+with the same unit is the unit's doing, which is then written down as failed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...numerics.threads import available_cores
+from ..store.code import changes, describe_code
+from ..study.layout import layout_from
+from ..study.plan import Known, Plan, plans_of
+from ..study.study import study_from
+from .certificates import CERTIFICATE, KEY, make_certificates
+from .work import KILLED, Result, compute_unit, failure
+from .workers import Job
+
+if TYPE_CHECKING:
+    from distributed import Security
+
+ANSWER = "20s"  # for the scheduler to answer
+SILENCE = 20.0  # seconds without a scheduler after which it is lost
+STARTING = 300.0  # seconds without a worker process on this machine after which something is wrong
+REMIND = 60.0  # seconds between two messages that there is no worker
+AHEAD = 2  # units per worker thread that are handed out at a time
+THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NPROC",
+)  # the last is XLA's
+logger = logging.getLogger("dotphase.studies")
+
+
+class Task(NamedTuple):
+    """What a worker needs to know of a sweep: its header, as text, and the code it must have."""
+
+    header: str
+    code: str
+
+    @classmethod
+    def of(cls, header: Mapping[str, Any]) -> Task:
+        return cls(json.dumps(header), json.dumps(describe_code(header["trusted"])))
+
+
+class OtherCodeError(ValueError):
+    """A worker's package is not the one that runs the sweep."""
+
+
+class Cluster:
+    """The workers of the dask scheduler at `address`.
+
+    - `patience`: seconds without any worker after which the sweep gives up; None for never.
+    - `ahead`: units that are handed out per thread.
+    """
+
+    def __init__(
+        self,
+        plans: Mapping[str, Plan],
+        task: Task,
+        address: str,
+        security: Security | None = None,
+        patience: float | None = None,
+        ahead: int = AHEAD,
+    ) -> None:
+        self.plans, self.task, self.address, self.security = plans, task, address, security
+        self.patience, self.ahead = patience, ahead
+        self.seen = self.worked = self.reminded = time.monotonic()
+
+    def __enter__(self) -> Cluster:
+        from distributed import Client
+
+        try:
+            self.client: Any = Client(
+                self.address, timeout=ANSWER, security=self.security, set_as_default=False
+            )
+        except (OSError, TimeoutError) as error:
+            raise ValueError(f"no dask scheduler answers at {self.address}: {error}") from None
+        self.executor = self.client.get_executor(pure=False)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.client.close(timeout=2)
+
+    def room(self) -> int:
+        return max(1, self.ahead * self._threads())
+
+    def submit(self, job: Job) -> Future[Result]:
+        return self.executor.submit(compute_remotely, self.task, *job)
+
+    def result(self, job: Job, future: Future[Result]) -> Result:
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except KilledWorker:
+            reason = "the worker processes that worked on it were killed, one after the other: out of memory?"
+            return failure(self.plans[job.label], job.unit, reason)._replace(status=KILLED)
+        except OtherCodeError as error:
+            raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
+        except CancelledError:
+            raise self._lost() from None
+        except Exception as error:  # not the unit's, whose own are caught where it is computed
+            told = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ValueError(f"a worker of {self.address} cannot compute: {told}") from None
+
+    def check(self) -> None:
+        now = time.monotonic()
+        if self.client.status == "running":
+            self.seen = now
+        elif self.client.status == "closed" or now - self.seen > SILENCE:
+            raise self._lost()
+        if self._threads() > 0:
+            self.worked = self.reminded = now
+        elif self.patience is not None and now - self.worked > self.patience:
+            kept = "what is finished is kept, and the same command goes on"
+            raise ValueError(f"{self.address}: no worker for {now - self.worked:.0f} s; {kept}")
+        elif now - self.reminded > REMIND:
+            self.reminded = now
+            logger.warning(
+                "%s: no worker for %.0f s; still waiting", self.address, now - self.worked
+            )
+
+    def _threads(self) -> int:
+        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
+        return sum(worker["nthreads"] for worker in workers.values())
+
+    def _lost(self) -> ValueError:
+        kept = "what is finished is kept, and the same command goes on with a scheduler that runs"
+        return ValueError(f"the dask scheduler at {self.address} is gone; {kept}")
+
+
+class Processes(Cluster):
+    """So many worker processes on this machine, started for this; a unit that costs `lives` of them
+    is given up."""
+
+    def __init__(self, plans: Mapping[str, Plan], task: Task, count: int, lives: int) -> None:
+        super().__init__(plans, task, "", patience=STARTING, ahead=1)
+        self.count, self.lives, self.here = count, lives, ExitStack()
+
+    def __enter__(self) -> Processes:
+        self.folder = Path(
+            self.here.enter_context(
+                TemporaryDirectory(prefix="dotphase-", ignore_cleanup_errors=True)
+            )
+        )
+        self.security = make_certificates(self.folder)
+        self.address = self.here.enter_context(_scheduler(self.lives, self.security))
+        self.processes = [self._start() for _ in range(self.count)]
+        self.here.callback(self._end)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.here.close()
+
+    def room(self) -> int:
+        return self.count
+
+    def check(self) -> None:
+        """Replace workers that were killed; one that ended by itself would do so again."""
+        for at, process in enumerate(self.processes):
+            code = process.poll()
+            if code is not None and code > 0:
+                raise ValueError(
+                    f"a worker process ended with exit code {code}; what it said is above"
+                )
+            if code is not None:
+                self.processes[at] = self._start()
+        super().check()
+
+    def _start(self) -> subprocess.Popen:
+        """A worker of one thread, with its share of the cores, started afresh as on a cluster and
+        not by `multiprocessing`, which would run the user's script again."""
+        threads = str(max(1, available_cores() // self.count))
+        words = [
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--memory-limit",
+            "0",
+            "--death-timeout",
+            "60",
+        ]
+        words += [
+            "--local-directory",
+            str(self.folder),
+            "--tls-ca-file",
+            str(self.folder / CERTIFICATE),
+        ]
+        words += ["--tls-cert", str(self.folder / CERTIFICATE), "--tls-key", str(self.folder / KEY)]
+        told = {
+            "DASK_LOGGING__DISTRIBUTED": "critical",
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        }
+        return subprocess.Popen(
+            [sys.executable, "-m", "dask", "worker", self.address, *words],
+            env=os.environ | dict.fromkeys(THREADS, threads) | told,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            # so that Ctrl-C reaches this process alone, which then ends its workers
+            start_new_session=True,
+        )
+
+    def _end(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+
+@contextmanager
+def _scheduler(lives: int, security: Security) -> Iterator[str]:
+    """The address of a scheduler in this process. Connections are encrypted: nobody else on this
+    machine can use it."""
+    import dask.config
+    from distributed import LocalCluster
+
+    options: dict[str, Any] = {
+        "n_workers": 0,
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+    }
+    options["scheduler_kwargs"] = {"dashboard": False}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": lives - 1}),
+        LocalCluster(
+            **options, protocol="tls", security=security, silence_logs=logging.CRITICAL
+        ) as cluster,
+    ):
+        yield cluster.scheduler_address  # type: ignore[attr-defined]
+
+
+def compute_remotely(task: Task, label: str, unit: int, known: Sequence[Known] | None) -> Result:
+    """A unit, on a worker that knows nothing but the sweep's header."""
+    return compute_unit(_plans(task)[label], unit, known)
+
+
+@lru_cache(maxsize=4)
+def _plans(task: Task) -> dict[str, Plan]:
+    header, code = json.loads(task.header), json.loads(task.code)
+    study = study_from(header["study"], trust_code=True)  # whoever sent it was asked
+    here = describe_code(header["trusted"])
+    if here != code:
+        raise OtherCodeError(f"a worker has other code than this process ({changes(code, here)})")
+    return plans_of(
+        study, {label: layout_from(tables) for label, tables in header["layouts"].items()}
+    )

@@ -1,0 +1,225 @@
+"""`run_study`: work on what is not finished yet, and write it down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..store.code import describe_code
+from ..store.extend import prepared
+from ..store.lock import locked
+from ..store.store import FINISHED, Contents, Key, WritableStore
+from ..store.view import open_study, write_view
+from ..study.plan import Plan
+from ..study.study import Study, study_from
+from .work import DONE, Result
+from .workers import Job, Threads, Workers, hand_out
+
+if TYPE_CHECKING:
+    import xarray
+    from distributed import Security
+
+Progress = Callable[[int, int, int], None]
+LIVES = 2  # of worker processes, that a unit may cost
+VIEW_EVERY, VIEW_SHARE = (
+    60.0,
+    0.05,
+)  # seconds, and share of the time, between two writings of the Zarr arrays
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Who computes; see `run_study`."""
+
+    workers: int = 1
+    scheduler: str | None = None
+    security: Security | None = None
+    patience: float | None = None
+
+
+def run_study(
+    study: Study | dict[str, Any],
+    path: str | Path,
+    *,
+    workers: int = 1,
+    scheduler: str | None = None,
+    security: Security | None = None,
+    patience: float | None = None,
+    progress: Progress | None = None,
+    trust_code: bool = False,
+    mix_versions: bool = False,
+) -> xarray.Dataset:
+    """Compute a study into the store at `path`, or go on where it stopped; returns the dataset.
+
+    Units that are finished are not computed again; units that failed are tried again. The result
+    does not depend on how many workers there are or on how often it was interrupted, except for the
+    seconds.
+
+    **Arguments**
+
+    - `study`: a `Study`, or its tables.
+    - `path`: the store. One of another study is refused, one of the same study with fewer values is
+      extended.
+    - `workers`: on this machine. Theory is worked on by threads, which share a compilation;
+      training, message passing and counting by processes, each on its share of the cores. One:
+      everything in this process.
+    - `scheduler`: the address of a running dask scheduler whose workers do the work instead;
+      `security`: its certificates; `patience`: seconds without a worker after which to give up.
+    - `progress`: called with (done, total, failed) units at the start and after each one.
+    - `trust_code`: import the modules that the study's tables name.
+    - `mix_versions`: go on although what is there was computed by other code.
+
+    **Example**: `run_study(read_study("slices.toml"), "slices.zarr", workers=2)`.
+    """
+    study = study if isinstance(study, Study) else study_from(study, trust_code=trust_code)
+    if workers < 1:
+        raise ValueError(f"workers: at least one is needed, got {workers}")
+    real = Path(path).resolve()  # a link to a store is the store
+    try:
+        real.parent.mkdir(parents=True, exist_ok=True)
+        with locked(real):
+            store = prepared(study, real)
+            _work(store, mix_versions, Resources(workers, scheduler, security, patience), progress)
+    except OSError as error:
+        kept = "what is finished is kept, and the same command goes on"
+        raise ValueError(f"{path}: {error.strerror or error}; {kept}") from error
+    return open_study(real)
+
+
+def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progress | None) -> None:
+    contents = store.read()
+    store.use_code(describe_code(store.header["trusted"]), contents, mix)
+    total = sum(map(len, contents.states.values()))
+    done, failed = sum(int((states == FINISHED).sum()) for states in contents.states.values()), 0
+    tell = progress or (lambda done, total, failed: None)
+    tell(done, total, failed)
+    view = _View(store)
+    try:
+        with closing(_results(store, contents, resources)) as results:
+            for result in results:
+                store.write(result)
+                done, failed = done + (result.status == DONE), failed + (result.status != DONE)
+                tell(done, total, failed)
+                view.refresh()
+    except BaseException:
+        with suppress(OSError):  # of a disk that is full, which is what has brought us here
+            store.close()
+            view.write()
+        raise
+    store.close()
+    view.write()
+
+
+class _View:
+    """The Zarr arrays, written now and then."""
+
+    def __init__(self, store: WritableStore) -> None:
+        self.store, self.next = store, time.monotonic() + VIEW_EVERY
+
+    def refresh(self) -> None:
+        if time.monotonic() >= self.next:
+            self.write()
+
+    def write(self) -> None:
+        began = time.monotonic()
+        write_view(self.store)
+        self.next = time.monotonic() + max(VIEW_EVERY, (time.monotonic() - began) / VIEW_SHARE)
+
+
+def _results(store: WritableStore, contents: Contents, resources: Resources) -> Generator[Result]:
+    for stage in stages(store.plans):
+        pending = {label: np.flatnonzero(contents.states[label] != FINISHED) for label in stage}
+        units = [(label, int(unit)) for label, found in pending.items() for unit in found]
+        suspects = [unit for unit in units if unit in contents.suspects | contents.killers]
+        if suspects and resources.scheduler is None:
+            # The process that began them died, perhaps of them: once more, in a process that may
+            # die.
+            yield from _handed_out(
+                store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1)
+            )
+            units = [unit for unit in units if unit not in set(suspects)]
+        if units:
+            yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
+
+
+def _handed_out(store: WritableStore, units: list[Key], workers: Workers) -> Iterator[Result]:
+    return hand_out(workers, _jobs(store, units, begin=isinstance(workers, Threads)))
+
+
+def stages(plans: dict[str, Plan]) -> Iterator[list[str]]:
+    """Labels that are worked on together: in order, in one kind of place, none needing another of
+    them."""
+    stage: list[str] = []
+    for label, plan in plans.items():
+        kind = plan.computation
+        if stage and (
+            kind.place != plans[stage[0]].computation.place or set(kind.needs()) & set(stage)
+        ):
+            yield stage
+            stage = []
+        stage.append(label)
+    yield stage
+
+
+def _workers(store: WritableStore, stage: list[str], units: int, resources: Resources) -> Workers:
+    count = min(resources.workers, units)
+    if resources.scheduler is not None:
+        from .dask import Cluster, Task
+
+        task = Task.of(store.header)
+        return Cluster(
+            store.plans, task, resources.scheduler, resources.security, resources.patience
+        )
+    if count == 1 or store.plans[stage[0]].computation.place == "threads":
+        return Threads(store.plans, count)
+    return _processes(store, count, LIVES)
+
+
+def _processes(store: WritableStore, count: int, lives: int) -> Workers:
+    from .dask import Processes, Task
+
+    return Processes(store.plans, Task.of(store.header), count, lives)
+
+
+def _jobs(store: WritableStore, units: list[Key], begin: bool) -> Iterator[Job]:
+    results: dict[str, xarray.Dataset] = {}
+    for label, unit in units:
+        plan = store.plans[label]
+        known = None
+        if plan.computation.needs():
+            if label not in results:
+                results[label] = open_study(store.path)
+            known = [
+                _known(store, plan, results[label], point.values) for point in plan.places(unit)
+            ]
+        if begin:
+            store.begin(label, unit)
+        yield Job(label, unit, known)
+
+
+def _known(
+    store: WritableStore, plan: Plan, results: xarray.Dataset, values: Any
+) -> dict[str, dict[str, Any]]:
+    """What the computations that `plan` needs have found at a point."""
+    found = {}
+    for label in plan.computation.needs():
+        other = store.plans[label]
+        shared = {
+            dim: values[axis]
+            for dim, axis in zip(other.dims, other.axes, strict=False)
+            if axis in values
+        }
+        here = results[[f"{label}_{name}" for name in other.variables]].sel(shared)
+        entries = {name: here[f"{label}_{name}"].values for name in other.variables}
+        left = {
+            axis: here[dim].values
+            for dim, axis in zip(other.dims, (*other.axes, *other.own), strict=True)
+        }
+        found[label] = left | entries
+    return found

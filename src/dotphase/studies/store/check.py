@@ -1,0 +1,92 @@
+"""`dotphase sweep check`: every byte of a store looked at, and what can be mended mended."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .lock import locked
+from .log import Log, as_line
+from .store import FINISHED, Store, first_header, refuse_links, write_header
+from .view import differences, write_view
+
+LEFTOVERS = ("new", "grown", "grown.new", "before")
+
+
+@dataclass
+class Report:
+    """What was found.
+
+    - `problems`: in words, each with the file it is about.
+    - `repaired`: whether all of them were mended.
+    - `intact`: units whose lines are as they were written.
+    - `unfinished`: units that are not there, never computed or damaged: the sweep's own command
+      computes them.
+    """
+
+    problems: list[str] = field(default_factory=list)
+    repaired: bool = False
+    intact: int = 0
+    unfinished: int = 0
+
+    def to_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def check_study(path: str | Path, repair: bool = False) -> Report:
+    """Compare everything in a store with its checksums and with each other; `repair` mends it from
+    what is intact.
+
+    Nothing is computed and no code that a study names is run: units that are damaged beyond repair
+    are left for the next run, and counted.
+
+    **Example**: `check_study("run.zarr").problems`.
+    """
+    path = Path(path).resolve()
+    store = Store(path)
+    contents = store.read()
+    report = Report(_problems(store, contents.damaged))
+    finished = np.concatenate([states == FINISHED for states in contents.states.values()])
+    report.intact, report.unfinished = int(finished.sum()), int((~finished).sum())
+    if repair and report.problems:
+        with locked(path):
+            refuse_links(path)
+            _repair(store, contents.damaged)
+        report.repaired = not _problems(Store(path), 0)
+    return report
+
+
+def _problems(store: Store, damaged: int) -> list[str]:
+    path, hidden = store.path, store.path / ".sweep"
+    found = [f"{path / name}: {what}" for name, what in differences(store).items()]
+    if damaged:
+        found.append(f"{hidden / 'log'}: {damaged} damaged line{'s' * (damaged > 1)}")
+    for name in ("header", "log"):
+        if not first_header(Log(hidden / name)):
+            found.append(f"{hidden / name}: the header is missing or damaged")
+    left = [path.with_name(f"{path.name}.{word}") for word in LEFTOVERS] + sorted(
+        path.rglob("*.partial")
+    )
+    return found + [f"{file}: left behind by an interrupted run; the next run removes it" for file in left
+                    if file.exists()]  # fmt: skip
+
+
+def _repair(store: Store, damaged: int) -> None:
+    hidden = store.path / ".sweep"
+    write_header(store.path, store.header, log=False)
+    if damaged or not first_header(store.log):
+        # Lines that are damaged are of no use to anyone; the others are copied, after the header.
+        with open(hidden / "log.partial", "wb") as file:
+            file.write(as_line(store.header))
+            file.writelines(
+                as_line(record) for record in store.log.records() if "format" not in record
+            )
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(hidden / "log.partial", hidden / "log")
+    for partial in store.path.rglob("*.partial"):
+        partial.unlink()
+    write_view(store)

@@ -1,1 +1,0 @@
-"""The engine of sweeps: a study is planned, computed and kept, whatever its kinds compute."""

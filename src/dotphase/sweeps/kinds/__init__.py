@@ -1,1 +1,0 @@
-"""The kinds of computation, one per file."""

@@ -1,0 +1,13 @@
+from .distribution import MeasuredTokens as MeasuredTokens
+from .distribution import tokens_from_samples as tokens_from_samples
+from .lengths import Lengths as Lengths
+from .phase import TextPhase as TextPhase
+from .phase import phase_of as phase_of
+from .phase import scenario_of as scenario_of
+from .reading import read_embeddings as read_embeddings
+from .reading import read_text as read_text
+from .sentences import Sentences as Sentences
+from .sentences import load_sentences as load_sentences
+from .universality import Universality as Universality
+from .universality import universality as universality
+from .universality import variant as variant

@@ -1,0 +1,228 @@
+"""The law of real tokens: which Γ along which directions, which lengths, and what a Gaussian law
+leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..results.result import Result
+from ..scenario.tokens import Tokens
+from ..scenario.validation import whole_number
+from .lengths import Lengths, measure_lengths
+from .sentences import Sentences
+
+BLOCK = 2**22  # numbers looked at at once
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class MeasuredTokens(Result):
+    """The law of tokens that fits an array of sentences, and what it neglects.
+
+    - `tokens`: Γ of each kind of direction, and the law of the lengths, ready for a `Scenario`.
+    - `basis`: the directions, (d, d), in columns, kind by kind: `rotated` puts sentences into these
+      coordinates.
+    - `count`: n, the number of sentences measured.
+    - `lengths`: what is known of the tokens' lengths.
+    - `neglected`: numbers that are zero where the law is exact: `off_diagonal`, the share of all
+      second moments (in squares) between different directions, beside that which n sentences of
+      this law would show; `within_kinds`, the share lost by giving a kind one Γ; `means`, the
+      squared mean token relative to its mean square; `kurtosis`, the mean excess fourth moment
+      along a direction once the length is taken out; `alignment`, by how much the cosine of two
+      neighbours varies more (in squares) than it does in Gaussian sentences.
+    """
+
+    tokens: Tokens
+    basis: np.ndarray
+    count: int
+    lengths: Lengths
+    neglected: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def headline(self) -> str:
+        kinds, scales = len(self.tokens.gamma), self.tokens.scales
+        sizes = f"{self.count} sentences of {self.tokens.gamma.shape[1]} tokens in {len(self.basis)} dimensions"
+        law = f"{kinds} kind{'s' * (kinds > 1)} of direction, {scales or 'one length'}"
+        return f"law of {sizes}: σ = {self.tokens.deviation:.4g}, {law}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        Gamma, pairs = self.tokens.Gamma, ~np.eye(self.tokens.gamma.shape[1], dtype=bool)
+        return [
+            {
+                "share": share,
+                "gamma": float(np.diagonal(G).mean()),
+                "between tokens": float(G[pairs].mean()),
+            }
+            for share, G in zip(self.tokens.share, Gamma, strict=True)
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        return {"basis": (("direction", "direction_"), self.basis)}
+
+    def __str__(self) -> str:
+        lines = [super().__str__(), str(self.lengths), "neglected:"]
+        return "\n".join(
+            [*lines, *(f"  {name:<22}{value:.3g}" for name, value in self.neglected.items())]
+        )
+
+    def rotated(self, sentences: Sentences) -> Sentences:
+        """The sentences in the coordinates of the law, as training wants them."""
+        return sentences.rotated(self.basis)
+
+
+class _Moments(NamedTuple):
+    """`mean` E[x_l], (L, d);  `second` E[x_l x_l'ᵀ] − means, (L, L, d, d);  `square` E|x_l|², (L,)."""
+
+    mean: np.ndarray
+    second: np.ndarray
+    square: np.ndarray
+
+
+def tokens_from_samples(
+    x: np.ndarray | Sentences, kinds: int = 8, scales: bool = True, alike: bool = False
+) -> MeasuredTokens:
+    """The law of tokens behind an array of sentences x, (n, L, d).
+
+    The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance
+    *between* tokens where Σ̄ is flat). Along each Γ_ll' is measured; directions are sorted, put
+    into `kinds` of equal size, and each kind gets its mean Γ. Eigenvalues that spread no more than
+    those of n isotropic sentences would, 4√(d/n), are one kind. The length of a token is s_l² =
+    |x_l|²/Tr Σ_l; its law, less what Gaussians in d dimensions fluctuate anyway, becomes the law of
+    the scales where it is wider than theirs.
+
+    **Arguments**
+
+    - `x`: the array, or `Sentences`;  `kinds`: at most so many kinds of direction.
+    - `scales`: whether to look for lengths; without, the law is Gaussian.
+    - `alike`: whether all places in a sentence have one law, as in a text that is cut anywhere:
+      then tokens are averaged, and so are all pairs of tokens at one distance.
+
+    **Example**
+
+        law = tokens_from_samples(read_text(length=2), alike=True)
+        train(paper().vary(tokens=law.tokens), data=law.rotated(sentences), seeds=8)
+    """
+    count, length, d = _shape(x)
+    kinds = min(whole_number("kinds", kinds), d)
+    found = _moments(x, (count, length, d))
+    noise = 4 * np.sqrt(d / count)
+    basis = _basis(found.second, noise)
+    along = np.einsum("ia,lkij,ja->alk", basis, found.second, basis, optimize=True)
+    along = _alike(along) if alike else (along + np.swapaxes(along, 1, 2)) / 2
+    height = _height(along, noise)
+    order = np.argsort(-height, kind="stable")
+    basis, along = basis[:, order], along[order]
+    groups = np.array_split(np.arange(d), 1 if np.ptp(height) == 0 else kinds)
+    share = np.array([len(group) for group in groups]) / d
+    lengths = measure_lengths(_blocks(x, basis), np.einsum("all->la", along), alike)
+    law = lengths.law if scales else None
+    ratio = np.ones((length, length)) if law is None else law.second_moment(length)
+    Gamma = np.stack([_positive(along[group].mean(0) / ratio) for group in groups])
+    tokens = Tokens(weights=share, covariances=Gamma, scales=law)
+    neglected = _neglected(found, along, basis, groups, count) | {
+        "kurtosis": lengths.kurtosis,
+        "alignment": float(
+            max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2)
+        ),
+    }
+    return MeasuredTokens(tokens, basis, count, lengths, neglected)
+
+
+def _shape(x: np.ndarray | Sentences) -> tuple[int, int, int]:
+    shape = (x.count, x.length, x.dimension) if isinstance(x, Sentences) else np.shape(x)
+    if len(shape) != 3 or not np.prod(shape):
+        raise ValueError(f"x: expected sentences (n, L, d), got shape {shape}")
+    if shape[0] <= shape[2]:
+        raise ValueError(
+            f"x: {shape[0]} sentences do not tell the covariances of {shape[2]} dimensions; more are needed"
+        )
+    return shape  # type: ignore[return-value]
+
+
+def _blocks(x: np.ndarray | Sentences, basis: np.ndarray | None = None) -> Iterator[np.ndarray]:
+    """The tokens (L, n, d), a block of sentences at a time, in the coordinates of `basis`."""
+    count, length, d = _shape(x)
+    step = max(1, BLOCK // (length * d))
+    for first in range(0, count, step):
+        rows = slice(first, first + step)
+        block = (
+            x.tokens(rows)
+            if isinstance(x, Sentences)
+            else np.moveaxis(np.asarray(x[rows], dtype=np.float64), 1, 0)
+        )
+        if not np.isfinite(block).all():
+            raise ValueError("x: every entry must be finite")
+        yield block if basis is None else block @ basis
+
+
+def _moments(x: np.ndarray | Sentences, shape: tuple[int, int, int]) -> _Moments:
+    count, length, d = shape
+    total, second = np.zeros((length, d)), np.zeros((length, length, d, d))
+    for block in _blocks(x):
+        total += block.sum(1)
+        for l in range(length):
+            for k in range(l, length):
+                second[l, k] += block[l].T @ block[k]
+    for l in range(length):
+        for k in range(l):
+            second[l, k] = second[k, l].T
+    mean, second = total / count, second / count
+    square = np.einsum("llii->l", second)
+    if not square.min() > 0:
+        raise ValueError("x: a token that is always zero carries no information")
+    return _Moments(mean, second - np.einsum("li,kj->lkij", mean, mean), square)
+
+
+def _basis(second: np.ndarray, noise: float) -> np.ndarray:
+    """Eigenvectors of the mean covariance; where that is flat, of the mean symmetric covariance
+    between tokens."""
+    mean = np.einsum("llij->ij", second) / len(second)
+    values, vectors = np.linalg.eigh(mean)
+    if np.ptp(values) > noise * values.mean() or len(second) == 1:
+        return vectors
+    between = second.sum((0, 1)) - np.einsum("llij->ij", second)
+    return np.linalg.eigh(between + between.T)[1]
+
+
+def _height(along: np.ndarray, noise: float) -> np.ndarray:
+    """What directions are sorted by: γ, or Γ_ll' where all γ are one; zero for all where neither
+    tells them apart."""
+    gamma, length = np.einsum("all->a", along), along.shape[1]
+    if np.ptp(gamma) > noise * gamma.mean():
+        return gamma
+    between = (along.sum((1, 2)) - gamma) / max(length - 1, 1)
+    return between if np.ptp(between) > noise * gamma.mean() else np.zeros(len(along))
+
+
+def _alike(along: np.ndarray) -> np.ndarray:
+    """Γ_ll' averaged over all pairs at one distance |l − l'|."""
+    length = along.shape[1]
+    apart = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
+    means = np.stack([along[:, apart == distance].mean(1) for distance in range(length)])
+    return np.moveaxis(means[apart], -1, 0)
+
+
+def _positive(matrix: np.ndarray) -> np.ndarray:
+    """The matrix without its negative part: dividing by E[s_l s_l'] may leave a little of one."""
+    values, vectors = np.linalg.eigh(matrix)
+    return matrix if values[0] >= 0 else (vectors * np.maximum(values, 0)) @ vectors.T
+
+
+def _neglected(
+    found: _Moments, along: np.ndarray, basis: np.ndarray, groups: list, count: int
+) -> dict[str, float]:
+    total = float((found.second**2).sum())
+    binned = np.concatenate([np.broadcast_to(along[g].mean(0), along[g].shape) for g in groups])
+    traces = np.einsum("alk->lk", along) if len(along) else along
+    expected = (
+        float((np.outer(np.diagonal(traces), np.diagonal(traces))).sum()) / count
+    )  # Σ γ_i γ_j/n of noise
+    return {
+        "off_diagonal": 1 - float((along**2).sum()) / total,
+        "off_diagonal_of_noise": min(1.0, expected / total),
+        "within_kinds": float(((along - binned) ** 2).sum()) / total,
+        "means": float(((found.mean**2).sum(1) / found.square).mean()),
+    }

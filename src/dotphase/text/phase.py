@@ -1,0 +1,168 @@
+"""Where a text stands in the phase diagram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..numerics.progress import Progress, reporting
+from ..numerics.rules import Sobol
+from ..results.estimate import Estimate
+from ..results.result import Result
+from ..results.tables import brief, numbers
+from ..scenario.attentions import catalogue as attentions
+from ..scenario.names import under_any_name
+from ..scenario.scenario import Scenario
+from ..scenario.tokens import Positions, Tokens
+from ..theory.baseline import linear_baseline
+from ..theory.branches.roots import Transition
+from ..theory.branches.transitions import Phase, critical, phase
+from .distribution import MeasuredTokens, tokens_from_samples
+from .sentences import Sentences
+
+FALL = 2 / 3  # of the positional attention from token to token: at L = 2 the paper's standard A
+BETWEEN = (0.2, 5.0)  # where α_c is looked for
+NODES = 2**15
+
+
+@under_any_name
+def scenario_of(
+    law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01
+) -> Scenario:
+    """The paper's task for tokens of any law, and for any number of them.
+
+    T = (1 − ω) softmax(h* h*ᵀ) + ω A with A_ll' ∝ (2/3)^|l−l'|,  S = softmax(h hᵀ),  p_l evenly
+    from 1 to −1 times (1, …, 1)/√d. At L = 2 these are the paper's A and encodings.
+
+    **Arguments**: `law`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
+
+    **Example**: `scenario_of(tokens_from_samples(sentences), alpha=1.5)`.
+    """
+    tokens = law.tokens if isinstance(law, MeasuredTokens) else law
+    length = tokens.gamma.shape[1]
+    A = FALL ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
+    encodings = Positions(np.linspace(1, -1, length)[None])
+    teacher = attentions.mixture(A / A.sum(1, keepdims=True), omega)
+    return Scenario(teacher, attentions.softmax(1), tokens, encodings, alpha, ridge)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class TextPhase(Result):
+    """Where sentences stand.
+
+    - `scenario`: the task on the law of these sentences;  `law`: that law, and what it neglects.
+    - `deviation`: σ, with the error that so many sentences leave.
+    - `phase`: which mechanism has the lower training loss, by how much, and both branches.
+    - `transition`: α_c at this ω, where the mechanisms change places.
+    - `baseline`: ε_lin, what can be had from positions alone.
+    """
+
+    scenario: Scenario
+    law: MeasuredTokens
+    deviation: Estimate
+    phase: Phase
+    transition: Transition
+    baseline: Estimate
+    seconds: float = field(compare=False)
+
+    row = "branch"
+
+    @property
+    def headline(self) -> str:
+        mixing = self.scenario.teacher.values.get("mixing")
+        at = f"α = {self.scenario.sample_ratio:.4g}" + (
+            f", ω = {float(mixing):g}" if mixing is not None else ""
+        )
+        return f"{at}, σ = {self.deviation}: {self.phase.headline}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.phase.rows()
+
+    def __str__(self) -> str:
+        found = self.transition
+        where = (
+            f"no α_c: {found.reason}" if found.outcome == "absent" else f"α_c = {found.location}"
+        )
+        lines = [self.headline, *(f"  {solution.headline}" for solution in self.phase.solutions)]
+        return "\n".join(
+            [*lines, f"  {where}", f"  linear baseline ε_lin = {self.baseline}", "", str(self.law)]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        found = self.transition
+        return {
+            "scenario": numbers(self.scenario),
+            "sigma": self.deviation.to_dict(),
+            "winner": self.phase.winner,
+            "margin": self.phase.margin.to_dict(),
+            "branches": [solution.to_dict() for solution in self.phase.solutions],
+            "alpha_c": None if found.outcome == "absent" else found.location.to_dict(),
+            "outcome": found.outcome,
+            "reason": found.reason,
+            "linear_baseline": self.baseline.to_dict(),
+            "neglected": self.law.neglected,
+            "lengths": {
+                name: getattr(self.law.lengths, name) for name in ("spread", "spread_of_gaussians")
+            },
+            "seconds": self.seconds,
+        }
+
+
+def phase_of(
+    sentences: Sentences,
+    scenario: Scenario | None = None,
+    *,
+    minimum: str = "reached",
+    nodes: int = NODES,
+    progress: Progress = False,
+) -> TextPhase:
+    """Which mechanism a student learns from these sentences, as the theory with their measured law
+    has it.
+
+    **Arguments**
+
+    - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
+    - `scenario`: the task; `scenario_of` their law with α = n/d unless given. Its tokens become
+      those measured.
+    - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the
+      Gaussian averages.
+    - `progress`: True for a bar, or a function of (done, total).
+
+    **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
+    """
+    begin, law = perf_counter(), tokens_from_samples(sentences, alike=True)
+    task = (
+        scenario_of(law, alpha=sentences.count / sentences.dimension)
+        if scenario is None
+        else scenario
+    )
+    task = task.vary(tokens=law.tokens)
+    rule = Sobol(nodes)
+    with reporting(progress, f"where it stands: {brief(task)}", 3) as report:
+        found = phase(task, rule=rule, minimum=minimum)
+        report(1)
+        baseline = linear_baseline(task).test_error
+        report(2)
+        transition = critical(
+            task, "train-loss", between=BETWEEN, rule=rule, precision=0.01, minimum=minimum
+        )
+        report(3)
+    return TextPhase(
+        task, law, _deviation(sentences), found, transition, baseline, perf_counter() - begin
+    )
+
+
+def _deviation(sentences: Sentences) -> Estimate:
+    """σ and its error, from how the squared lengths differ from sentence to sentence."""
+    square = np.concatenate(
+        [
+            (np.asarray(sentences.embeddings[k : k + 4096]) ** 2).mean(1)
+            for k in range(0, len(sentences.embeddings), 4096)
+        ]
+    )
+    each = square[sentences.ids].mean(1)
+    sigma = float(np.sqrt(each.mean()))
+    return Estimate(sigma, float(each.std() / np.sqrt(len(each))) / (2 * sigma))

@@ -1,0 +1,119 @@
+"""`branches`: the mechanisms beside each other over a parameter, with errors, and which of them
+wins where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...numerics.progress import Progress, reporting
+from ...numerics.rules import Rule
+from ...results.estimate import Estimate
+from ...results.result import Result
+from ...results.tables import brief
+from ...scenario.scenario import ALIASES, Scenario
+from ..baseline import linear_baseline
+from ..solver.solution import Solution
+from ..solver.solve import Minimum
+from .continuation import follow
+from .transitions import Phase, phase_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Branches(Result):
+    """Branches followed along a parameter.
+
+    - `along`: the parameter; `values`: its values, rising, (k,).
+    - `solutions`: by start, one solution per value; where a branch does not exist its outcome says
+      so.
+    - `baseline`: ε_lin of the linear positional baseline at every value.
+    """
+
+    scenario: Scenario
+    along: str
+    values: np.ndarray
+    solutions: dict[str, tuple[Solution, ...]]
+    baseline: tuple[Estimate, ...]
+
+    row, curve = "point", True
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Which mechanism has the lowest training loss, at every value."""
+        return tuple(phase_of(several) for several in zip(*self.solutions.values(), strict=True))
+
+    @property
+    def headline(self) -> str:
+        ends = f"{self.values[0]:g} to {self.values[-1]:g}"
+        return f"{' and '.join(self.solutions)} branches, {len(self.values)} values of {self.along} from {ends}"
+
+    def __str__(self) -> str:
+        lines = [self.headline, f"  {brief(self.scenario)}"]
+        for value, phase in zip(self.values, self.phases, strict=True):
+            lines.append(f"  {self.along} = {value:<8g} {phase.headline}")
+        return "\n".join(lines)
+
+    def rows(self) -> list[dict[str, Any]]:
+        winners = [phase.winner for phase in self.phases]
+        return [
+            {**row, "baseline": self.baseline[k], "winner": winners[k]}
+            for followed in self.solutions.values()
+            for k, solution in enumerate(followed)
+            for row in solution.rows()
+        ]
+
+    def plot(self) -> Figure:
+        """Test error, training loss and overlaps over the parameter, with bands of one standard
+        error."""
+        from ...plotting.quick import draw_curves
+
+        return draw_curves(self)
+
+
+def branches(
+    scenario: Scenario,
+    values: Iterable[float],
+    along: str = "sample_ratio",
+    starts: Sequence[str] = ("semantic", "positional"),
+    *,
+    rule: Rule | None = None,
+    rtol: float | None = 5e-3,
+    minimum: Minimum = None,
+    progress: Progress = None,
+) -> Branches:
+    """Branches over values of a parameter, each followed from where it is sure to exist.
+
+    The semantic branch is followed downwards (from many samples), the others upwards.
+
+    **Arguments**: `scenario`; `values` of the parameter `along`, by any name `Scenario.vary` takes;
+    `starts`, the branches; `rule`, `rtol`, `minimum` as in `solve`; `progress`, True for a bar or a
+    function `progress(done, total)`.
+
+    **Example**
+
+        dotphase.branches(dotphase.paper(omega=0.3), [0.75, 1, 1.25, 1.5, 2]).plot().savefig("branches.png")
+    """
+    along, points = ALIASES.get(along, along), np.unique(np.asarray(list(values), float))
+    scenario.value_of(along)
+    if not points.size or not starts:
+        raise ValueError("values, starts: at least one of each is needed")
+    found: dict[str, tuple[Solution, ...]] = {}
+    with reporting(progress, "following branches", len(starts) * len(points)) as report:
+        for number, start in enumerate(starts):
+            order = points[::-1] if start == "semantic" else points
+            before = number * len(points)
+            tell = lambda done, total, before=before: report(before + done)
+            followed = follow(
+                scenario, start, along, order.tolist(), rule, rtol, tell, minimum=minimum
+            )
+            found[start] = tuple(followed[::-1] if start == "semantic" else followed)
+    baseline = tuple(
+        linear_baseline(scenario.vary(**{along: value})).test_error for value in points.tolist()
+    )
+    return Branches(scenario, along, points, found, baseline)

@@ -1,0 +1,160 @@
+"""Rows: branches at the points of a line through the space of scenarios, each followed from one to
+the next."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...inner.minima import as_minimum
+from ...numerics.precision import in_double
+from ...numerics.rules import Sobol
+from ...scenario.scenario import Scenario
+from ..solver.assemble import assemble
+from ..solver.globalisation import coordinates_of, from_nearby, task_of
+from ..solver.solution import USABLE, Solution, SolveError
+from ..solver.solve import Minimum, Start, solve
+from ..stability.breaking import Breaking
+from ..stability.linearised import Linearised, linearise
+from ..stability.linearised import around as map_around
+from ..stability.spectra import spectra
+from ..stability.stability import breaking
+
+STRUGGLE = 40  # evaluations
+FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
+TOLERANCE = 1e-8  # on the undamped residual
+
+
+class Found(NamedTuple):
+    """A solution, the map around it if there is a fixed point, and the start that led there."""
+
+    solution: Solution
+    line: Linearised | None
+    start: Start
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it deserves more nodes: a solve that struggled has blurred the prox's jumps too
+        much."""
+        return (
+            self.line is None
+            or self.solution.outcome == "stalled"
+            or self.solution.evaluations > STRUGGLE
+        )
+
+
+def solve_row(
+    places: Sequence[Scenario], branches: Sequence[str], rule: Sobol, minimum: Minimum = None
+) -> list[list[Found]]:
+    """Branches along a row of scenarios, in the order of `places`: per place the branches.
+
+    Each branch is followed away from where it is sure to exist: the semantic one from the last
+    place (many samples), the others from the first. A place at which one of them is doubtful is
+    solved again on four times the nodes.
+    """
+    columns = []
+    for branch in branches:
+        forwards = branch != "semantic"
+        found = _followed(places if forwards else places[::-1], branch, rule, minimum)
+        columns.append(found if forwards else found[::-1])
+    row = []
+    for place, *several in zip(places, *columns, strict=True):
+        if any(found.doubtful for found in several):
+            finer = replace(rule, count=4 * rule.count)
+            several = [
+                solve_afresh(place, found.start, finer, minimum=minimum) for found in several
+            ]
+        row.append(several)
+    return row
+
+
+def solve_afresh(
+    scenario: Scenario,
+    start: Start,
+    rule: Sobol,
+    rtol: float | None = None,
+    around: bool = True,
+    **options: Any,
+) -> Found:
+    """A solve from a start and, if asked for, the map around what it found."""
+    solution = solve(scenario, start, rule=rule, rtol=rtol, **options)
+    if not around:
+        return Found(solution, None, start)
+    try:
+        return Found(solution, linearise(solution, replace(rule, count=solution.nodes)), start)
+    except SolveError:
+        return Found(solution, None, start)
+
+
+def _followed(
+    places: Sequence[Scenario], branch: str, rule: Sobol, minimum: Minimum
+) -> list[Found]:
+    """A branch from one place to the next: by Newton's steps, else along the flow, else from its
+    start."""
+    found: list[Found] = []
+    trace: list[Solution] = []  # of the branch, up to the last place
+    for place in places:
+        near = _next_to(place, trace, rule) if trace else None
+        near = near or solve_afresh(place, trace[-1] if trace else branch, rule, minimum=minimum)
+        if near.solution.outcome == "stalled" and trace:
+            near = solve_afresh(place, branch, rule, minimum=minimum)
+        trace = [*trace[-1:], near.solution] if near.solution.outcome in USABLE else []
+        found.append(near)
+    return found
+
+
+@in_double
+def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | None:
+    """The branch of its last one or two solutions, by Newton's steps alone; None if they do not
+    stay on it.
+
+    Of two, the straight line through them tells where to begin: places lie about evenly along a
+    row.
+    """
+    last = trace[-1]
+    began = time.perf_counter()
+    task = task_of(scenario, last.state, as_minimum(last.minimum), TOLERANCE, FEW_EVALUATIONS)
+    x, *before = (
+        np.asarray(coordinates_of(known.state, known.scenario.law.joint_rho))
+        for known in reversed(trace)
+    )
+    evaluator, trail = from_nearby(task, rule, 2 * x - before[0] if before else x)
+    if not trail.converged:
+        return None
+    spent = time.perf_counter() - began
+    solution = assemble(scenario, last.branch, evaluator, trail, None, spent)
+    if solution.outcome != "converged" or solution.mechanism != last.mechanism:
+        return None
+    return Found(solution, map_around(solution, evaluator, trail.point, task.kept), last)
+
+
+def breaking_at(found: Found) -> Breaking | None:
+    """How far replica symmetry holds; None where there is no fixed point."""
+    return (
+        None if found.line is None else breaking(found.line, spectra(found.line, directions=False))
+    )
+
+
+def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:
+    """ε_t(semantic) − ε_t(positional), its error, and the mechanism of lower training loss.
+
+    Both branches have the same nodes, and what their errors share cancels in the error of the
+    difference. The winner is "undecided" within two errors, and "unknown" where one of the two is
+    no fixed point.
+    """
+    one, two = semantic.line, positional.line
+    margin = float(semantic.solution.train_loss.value - positional.solution.train_loss.value)
+    if one is None or two is None:
+        return margin, np.inf, "unknown"
+    same_nodes = semantic.solution.nodes == positional.solution.nodes
+    apart = one.deviations.train_loss - two.deviations.train_loss
+    errors = [float(found.solution.train_loss.error) for found in (semantic, positional)]
+    error = float(rule.error(apart)) if same_nodes else float(np.linalg.norm(errors))
+    kinds = semantic.solution.mechanism, positional.solution.mechanism
+    winner = kinds[0] if margin < 0 else kinds[1]
+    decided = abs(margin) > 2 * error or kinds[0] == kinds[1]
+    return margin, error, winner if decided else "undecided"

@@ -1,0 +1,355 @@
+"""Which mechanism wins, and where exactly that changes.
+
+A transition is a root of a difference along a parameter p, with the branches solved at every p:
+
+    train-loss    ε_t(semantic) − ε_t(positional) = 0    the global minimum changes mechanism (α_c)
+    linear        ε_g(semantic) − ε_lin = 0              attention beats the linear positional baseline (α_l)
+    instability   Re μ − 1 = 0                           a small signal of the other mechanism grows on a branch: μ is
+                                                         the leading eigenvalue of ∂map/∂x along its overlap
+    replicon      spectral radius − 1 = 0                replica symmetry breaks on a branch (regular part)
+
+and `spinodal` is where a branch ends. Branches that are compared use the same scrambled nodes;
+`roots.py` says how a root gets its error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...numerics.progress import Progress, counting, track
+from ...numerics.rules import Sobol
+from ...results.estimate import Estimate
+from ...results.result import Result
+from ...scenario.scenario import ALIASES, Scenario
+from ..baseline import linear_baseline
+from ..solver.checks import check_nodes, check_scenario
+from ..solver.solution import Solution
+from ..solver.solve import Minimum, Start, solve
+from ..solver.starts import NAMES
+from ..stability.linearised import linearise
+from ..stability.spectra import spectra
+from ..stability.stability import LETTERS, PARTS, named_eigenvalues
+from .continuation import spinodal
+from .roots import (
+    SCANNED,
+    Absent,
+    Difference,
+    Transition,
+    coarse_root,
+    over_node_sets,
+    refined_root,
+    scan_points,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
+ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
+OTHER = {
+    "semantic": "m",
+    "positional": "theta",
+    "uninformed": "theta",
+}  # which small signal may grow on a branch
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Phase(Result):
+    """The branch of lowest training loss.
+
+    - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a
+      solve stalled.
+    - `margin`: by how much it is lower than the next, with the error of the difference.
+    - `solutions`: all branches, the winner first. Starts that led to the same fixed point count
+      once.
+    """
+
+    winner: str
+    margin: Estimate
+    solutions: tuple[Solution, ...]
+
+    row = "branch"
+
+    @property
+    def headline(self) -> str:
+        if not np.isfinite(self.margin.value):
+            return f"{self.winner} ({'a solve stalled' if self.winner == 'unknown' else 'the only branch'})"
+        return f"{self.winner}, by {self.margin} of training loss"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for solution in self.solutions for row in solution.rows()]
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [self.headline, *(f"  {solution.headline}" for solution in self.solutions)]
+        )
+
+    def plot(self) -> Figure:
+        """The branches beside each other."""
+        from ...plotting.quick import draw_solutions
+
+        return draw_solutions(self.solutions)
+
+
+def phase(
+    scenario: Scenario,
+    starts: Iterable[Start] = ("semantic", "positional"),
+    rule: Sobol | None = None,
+    minimum: Minimum = None,
+) -> Phase:
+    """Which mechanism the global minimum of the training loss has, as d → ∞.
+
+    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15
+    unless given); `minimum` as in `solve`.
+
+    **Example**
+
+        phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
+    """
+    rule = rule or Sobol(2**15)
+    return phase_of(
+        [solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for start in starts]
+    )
+
+
+def phase_of(solutions: Sequence[Solution]) -> Phase:
+    """Which of several solutions of one scenario has the lowest training loss.
+
+    On the same nodes the errors that two solutions share cancel in their difference; on different
+    ones they add up.
+    """
+    found = _distinct(solutions)
+    if any(s.outcome == "stalled" for s in found):
+        return Phase("unknown", Estimate(np.nan, np.inf), tuple(found))
+    found.sort(key=lambda s: float(s.train_loss.value))
+    if len(found) == 1:
+        return Phase(found[0].mechanism, Estimate(np.inf, 0.0), tuple(found))
+    best, second = found[:2]
+    error = float(np.hypot(best.train_loss.error, second.train_loss.error))
+    if best.rule == second.rule:
+        error = float(best.rule.error(second.deviations.train_loss - best.deviations.train_loss))
+    margin = Estimate(float(second.train_loss.value - best.train_loss.value), error)
+    return Phase(
+        best.mechanism if margin.value > 2 * margin.error else "undecided", margin, tuple(found)
+    )
+
+
+def _distinct(found: Sequence[Solution]) -> list[Solution]:
+    """Without the collapsed ones whose fixed point another start, or nothing of interest, stands
+    for."""
+    kept: list[Solution] = []
+    for s in found:
+        alike = [t for t in kept if t.mechanism == s.mechanism and s.outcome != "stalled"]
+        # On different nodes one fixed point has two values, equal within their errors.
+        near = lambda t, s=s: (
+            1e-9
+            if t.rule == s.rule
+            else 3 * float(np.hypot(t.train_loss.error, s.train_loss.error))
+        )
+        if not any(abs(float(t.train_loss.value - s.train_loss.value)) < near(t) for t in alike):
+            kept.append(s)
+    return kept
+
+
+def _difference(
+    scenario: Scenario, kind: str, along: str, branch: str, direction: str
+) -> Difference:
+    if kind == "train-loss":
+        signs = (
+            "the semantic branch has the lower training loss",
+            "the positional branch has the lower training loss",
+        )
+        return Difference(scenario, along, ("semantic", "positional"), _losses_apart, signs)
+    if kind == "linear":
+        signs = tuple(
+            f"the semantic test error is {word} the linear baseline's"
+            for word in ("below", "above")
+        )
+        return Difference(scenario, along, ("semantic",), _above_the_baseline, (signs[0], signs[1]))
+    what = (
+        "the replicon"
+        if kind == "replicon"
+        else f"the eigenvalue along {LETTERS.get(direction, direction)}"
+    )
+    signs = tuple(f"{what} of the {branch} branch is {word} one" for word in ("below", "above"))
+    of = (
+        _replicon_above_one
+        if kind == "replicon"
+        else lambda found: _eigenvalue_above_one(found, direction)
+    )
+    return Difference(scenario, along, (branch,), of, (signs[0], signs[1]), sure=kind == "replicon")
+
+
+def _losses_apart(found: list[Solution]) -> tuple[float, np.ndarray]:
+    semantic, positional = found
+    value = float(semantic.train_loss.value - positional.train_loss.value)
+    return value, semantic.deviations.train_loss - positional.deviations.train_loss
+
+
+def _above_the_baseline(found: list[Solution]) -> tuple[float, np.ndarray]:
+    baseline = linear_baseline(found[0].scenario).test_error.value
+    return float(found[0].test_error.value - baseline), found[0].deviations.test_error
+
+
+def _replicon_above_one(found: list[Solution]) -> tuple[float, np.ndarray]:
+    around = spectra(linearise(found[0]), directions=False)
+    return around.replicon - 1, around.replicons - around.replicon
+
+
+def _eigenvalue_above_one(found: list[Solution], direction: str) -> tuple[float, np.ndarray]:
+    at = linearise(found[0])
+    named = named_eigenvalues(at, spectra(at))
+    if direction not in named:
+        raise Absent(
+            f"no eigenvalue has most of its direction along {LETTERS.get(direction, direction)}"
+        )
+    leading = max(named[direction], key=lambda e: e.value.real)
+    return leading.value.real - 1, np.real(leading.deviations)
+
+
+def critical(
+    scenario: Scenario,
+    kind: str = "train-loss",
+    along: str = "sample_ratio",
+    between: tuple[float, float] = (0.2, 5.0),
+    precision: float = 2e-3,
+    budget: int = 2**17,
+    rule: Sobol | None = None,
+    scan: int = SCANNED,
+    branch: str = "semantic",
+    direction: str | None = None,
+    minimum: Minimum = None,
+    progress: Progress = None,
+) -> Transition:
+    """The value of a parameter at which a transition takes place, ± its error.
+
+    **Arguments**
+
+    - `scenario`: what is learned;  `kind`: one of `KINDS`, as above.
+    - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
+    - `between`: where to look. The scan begins at the upper end, where both branches exist as a
+      rule.
+    - `scan`: how many points the first scan has at most: two, if `between` is known to bracket the
+      transition.
+    - `precision`: refine the nodes until the standard error is this small, or `budget` nodes are
+      reached. What is rough (`spinodal`, `instability`, `replicon`) is located on four independent
+      sets of `rule` nodes instead, and its error is their scatter.
+    - `branch`: of `instability`, `replicon` and `spinodal`.
+    - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones'
+      eigenvalues and replicon do not count the samples that change basin.
+    - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch,
+      θ on the others.
+    - `progress`: True for a bar, or a function called with the number of values tried so far and
+      None.
+
+    **Example**
+
+        critical(dotphase.paper(omega=0.3)).location         # 1.25… ± …
+
+    **Reference**: arXiv 2402.03902 prints α_c = 1.24 and α_l = 1.45 at ω = 0.3, from a 144-node
+    rule that does not resolve the jumps of the prox.
+    """
+    along = ALIASES.get(along, along)
+    direction = _checked(scenario, kind, along, between, precision, branch, direction)
+    rule = rule or first_nodes(kind, budget)
+    check_nodes(rule, budget)
+    if kind == "spinodal":
+        return spinodal(scenario, branch, along, between, precision, rule, scan, minimum, progress)
+    began, points = time.perf_counter(), scan_points(between, scan)
+    new = lambda tried: replace(
+        _difference(scenario, kind, along, branch, direction), minimum=minimum, tried=tried
+    )
+    if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
+        with counting(progress, f"{kind} transition") as tried:
+            root = lambda nodes: _on_one_set(new(tried), points, nodes, precision)
+            return over_node_sets(kind, along, rule, precision, root)
+    end = lambda location, outcome, reason, nodes: Transition(
+        kind,
+        along,
+        location,
+        outcome,
+        reason,
+        difference.evaluations,
+        nodes.count,
+        time.perf_counter() - began,
+    )
+    try:
+        with counting(progress, f"{kind} transition") as tried:
+            difference = new(tried)
+            p = coarse_root(difference, points, rule, precision)
+            location, nodes, reason = refined_root(difference, p, rule, precision, budget)
+    except Absent as error:
+        return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
+    return end(location, "imprecise" if reason else "located", reason, nodes)
+
+
+def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
+    """The nodes with which the search for a transition begins."""
+    if budget < 64:
+        raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
+    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, 2 ** int(np.log2(budget))), seed=seed)
+
+
+def _on_one_set(
+    difference: Difference, points: np.ndarray, rule: Sobol, precision: float
+) -> tuple[float | None, int, str]:
+    try:
+        return coarse_root(difference, points, rule, precision), difference.evaluations, ""
+    except Absent as error:
+        return None, difference.evaluations, str(error)
+
+
+def _checked(
+    scenario: Scenario,
+    kind: str,
+    along: str,
+    between,
+    precision,
+    branch: str,
+    direction: str | None,
+) -> str:
+    """The direction of an instability; complains about what cannot be."""
+    check_scenario(scenario)
+    scenario.value_of(along)
+    if kind not in KINDS:
+        raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
+        raise ValueError(
+            f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
+        )
+    for end in between:
+        try:
+            scenario.vary(**{along: end})
+        except ValueError as error:
+            raise ValueError(f"between: {error}") from None
+    if branch not in NAMES:
+        raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
+    direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
+    if direction not in PARTS:
+        raise ValueError(f"direction: expected one of {', '.join(PARTS)}, got {direction!r}")
+    return direction
+
+
+def critical_line(
+    scenario: Scenario,
+    kind: str,
+    values: Iterable[float],
+    across: str = "mixing",
+    progress: Progress = None,
+    **options: Any,
+) -> list[Transition]:
+    """A transition traced over values of another parameter: α_c(ω) unless told otherwise.
+
+    **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter
+    `across`; `progress(done, total)` is called after each.
+
+    **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
+    """
+    points = track(list(values), f"{kind} transitions", progress)
+    return [critical(scenario.vary(**{across: value}), kind, **options) for value in points]

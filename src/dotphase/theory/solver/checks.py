@@ -1,0 +1,65 @@
+"""What the theory refuses before anything is computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...numerics.rules import Rule, Sobol
+from ...numerics.threads import available_cores
+from ...scenario.scenario import Scenario
+from ..state_evolution.nodes import BLOCK
+
+ARRAYS = 10  # alive at once while a block is worked on, as large as the largest
+PROGRAMS = 4 * 10**8  # bytes of libraries and compiled programs, measured
+
+
+def check_scenario(scenario: Any) -> None:
+    """Refuse what is no scenario."""
+    if not isinstance(scenario, Scenario):
+        raise ValueError(
+            f"scenario: expected a Scenario, such as dotphase.paper(), got {type(scenario).__name__}"
+        )
+
+
+def check_nodes(rule: Rule, budget: int) -> None:
+    """Refuse a budget that the first nodes exceed."""
+    if isinstance(rule, Sobol) and not budget >= rule.count:
+        raise ValueError(
+            f"budget: {budget} nodes do not allow the first rule, which has {rule.count}"
+        )
+
+
+def memory_needed(scenario: Scenario, rule: Rule) -> int:
+    """Bytes that a solve takes at most, about: its nodes and their minima, and what is worked on
+    block by block.
+
+    A block of N nodes has, per thread, some ten arrays of (D + K) D N numbers, D = L r_s fields and
+    K coordinates; of all nodes there are their ξ, η, their fields, minima and rivals.
+    """
+    length, (r_s, r_t) = scenario.length, scenario.ranks
+    count = rule.count if isinstance(rule, Sobol) else rule.nodes(length * (r_s + r_t)).weights.size
+    fields, coordinates = length * r_s, length * (r_s * (r_s + 1) + r_s + r_s * r_t)
+    working = available_cores() * ARRAYS * (fields + coordinates) * fields * BLOCK
+    return 8 * (count * length * (4 * r_s + 2 * r_t) + working) + PROGRAMS
+
+
+def check_memory(scenario: Scenario, rule: Rule) -> None:
+    """Refuse nodes that take more memory than there is."""
+    import psutil
+
+    needed, free = memory_needed(scenario, rule), psutil.virtual_memory().available
+    if needed > free:
+        gigabytes = lambda count: f"{count / 1e9:.3g} GB"
+        raise ValueError(
+            f"rule: these nodes of {scenario.length} tokens and rank {scenario.ranks[0]} take {gigabytes(needed)} of "
+            f"memory, {gigabytes(free)} are free; take fewer nodes, a lower rank or fewer tokens"
+        )
+
+
+def check_precision(rtol: float | None, tolerance: float, most_evaluations: int) -> None:
+    """Refuse a precision that nothing can have."""
+    for name, value in (("rtol", rtol), ("tolerance", tolerance)):
+        if value is not None and not value > 0:
+            raise ValueError(f"{name}: must be positive, got {value!r}")
+    if most_evaluations < 1:
+        raise ValueError(f"most_evaluations: at least one is needed, got {most_evaluations}")

@@ -1,0 +1,50 @@
+"""How far each replicate of the nodes would have ended from the pooled answer: what error bars are
+made of.
+
+Replicate r has F_r instead of F; to first order its fixed point lies at dx_r = −J⁻¹ F_r, and its
+test error and training loss move along. At the lowest minima the training loss is a stationary
+value: there it moves only with the average α E[E(z*)] itself, and not with the overlaps. At the
+reached ones it is not: E(z_r) jumps between basins.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...inner.minima import Lowest
+from ..state_evolution.evaluator import Evaluator, Point
+
+NULL = 1e-12  # of the largest singular value: a direction in which nothing is known
+
+
+class Deviations(NamedTuple):
+    """Of each replicate: `coordinates` dx_r, (R, n), `test_error` and `train_loss`, (R,)."""
+
+    coordinates: np.ndarray
+    test_error: np.ndarray
+    train_loss: np.ndarray
+
+
+def deviations(evaluator: Evaluator, point: Point) -> Deviations:
+    """At a fixed point, how far each replicate's own answer lies from the pooled one."""
+    dx = -solve_off_gauge(point.slope, point.scatter.T, point.gauge).T
+    moved = point.observable_scatter + dx @ point.observable_slope
+    train_loss = point.energy_scatter if isinstance(evaluator.minimum, Lowest) else moved[:, 1]
+    return Deviations(dx, moved[:, 0], train_loss)
+
+
+def observable_errors(evaluator: Evaluator, point: Point) -> np.ndarray:
+    """Standard errors of test error and training loss, (2,)."""
+    apart = deviations(evaluator, point)
+    return evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
+
+
+def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+    """The solution of matrix @ y = right that has no component along the gauge directions, nor is
+    asked for one."""
+    if not len(gauge):
+        return np.linalg.lstsq(matrix, right, rcond=NULL)[0]
+    off = np.eye(len(matrix)) - gauge.T @ gauge
+    return off @ np.linalg.lstsq(off @ matrix @ off + gauge.T @ gauge, off @ right, rcond=NULL)[0]

@@ -1,0 +1,228 @@
+"""What a solve returns: an answer with its errors, or the reason why there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...numerics.rules import Rule
+from ...overlaps.overlaps import Overlaps
+from ...results.estimate import Estimate
+from ...results.json import plain
+from ...results.result import Result
+from ...results.tables import brief, numbers, per_pair, per_token
+from ...scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..stability.stability import Stability
+
+OUTCOMES = {
+    "converged": "a fixed point, its observables as precise as asked for",
+    "imprecise": "a fixed point, but the node budget did not bring the errors down to the asked precision",
+    "collapsed": "a fixed point of another kind than the start: the branch asked for does not exist here",
+    "stalled": "no fixed point was reached",
+}
+
+
+USABLE = ("converged", "imprecise")  # outcomes that are fixed points of the kind asked for
+
+
+class SolveError(RuntimeError):
+    """Raised instead of returning a solution that is no answer, when `throw=True`."""
+
+
+class Scatter(NamedTuple):
+    """How far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R,) each."""
+
+    test_error: np.ndarray
+    train_loss: np.ndarray
+
+
+class Joint(NamedTuple):
+    """Overlaps with two token indices, (L, L, r_s, …): q_ll', V_ll', θ_ll' (and m_l), their errors
+    and conjugates."""
+
+    overlaps: Overlaps
+    errors: Overlaps
+    conjugates: Overlaps
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Solution(Result):
+    """A fixed point of the theory.
+
+    - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`:
+      q̂, V̂, m̂, θ̂.
+    - `joint`: the same of every two tokens, where tokens know of each other; else None.
+    - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
+    - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones.
+      Solutions on the same nodes have errors in common, which cancel in the difference of their
+      deviations.
+    - `minimum`: which inner minimum every sample sits in, "lowest" or "reached".
+    - `branch`: the start asked for; `mechanism`: what was found (semantic, positional, uninformed,
+      mixed).
+    - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "converged".
+    - `residual`: undamped; `evaluations`: of the map, on all node sets; `rule`: the last of them,
+      of `nodes` nodes.
+    - `several_minima`: the share of samples whose inner problem has more than one minimum;
+      `higher_minima`: the share that sits in another one than the lowest; `blur`: the energy over
+      which jumps between them were blurred.
+    """
+
+    scenario: Scenario
+    branch: str
+    minimum: str
+    mechanism: str
+    outcome: str
+    reason: str
+    overlaps: Overlaps
+    overlap_errors: Overlaps
+    conjugates: Overlaps
+    test_error: Estimate
+    train_loss: Estimate
+    deviations: Scatter
+    residual: float
+    evaluations: int
+    rule: Rule
+    nodes: int
+    several_minima: float
+    higher_minima: float
+    blur: float
+    seconds: float = field(compare=False)
+    joint: Joint | None = None
+
+    @property
+    def state(self) -> Overlaps:
+        """All overlaps that the theory's equations are about: `overlaps`, or, of correlated tokens,
+        the joint ones."""
+        return self.overlaps if self.joint is None else self.joint.overlaps
+
+    @property
+    def ok(self) -> bool:
+        """Whether this is a fixed point of the kind asked for, as precise as asked for."""
+        return self.outcome == "converged"
+
+    @property
+    def q(self) -> Estimate:
+        """Tr q_l averaged over tokens; of each token, `overlaps.q`."""
+        return self._size("q")
+
+    @property
+    def m(self) -> Estimate:
+        """‖m_l‖ averaged over tokens: |m| at rank one."""
+        return self._size("m")
+
+    @property
+    def theta(self) -> Estimate:
+        """‖θ_l‖ averaged over tokens: |θ| at rank one."""
+        return self._size("theta")
+
+    def _size(self, name: str) -> Estimate:
+        value, error = getattr(self.overlaps, name), getattr(self.overlap_errors, name)
+        if name == "q":
+            size, spread = (np.trace(part, axis1=1, axis2=2) for part in (value, error))
+        else:
+            size, spread = (
+                np.sqrt((part**2).sum(tuple(range(1, value.ndim)))) for part in (value, error)
+            )
+        return Estimate(size.mean(), spread.mean())
+
+    @property
+    def headline(self) -> str:
+        values = f"ε_g = {self.test_error:()}  ε_t = {self.train_loss:()}  |m| = {self.m:()}  |θ| = {self.theta:()}"
+        return f"Solution({self.branch}, {self.outcome})  {values}"
+
+    @property
+    def trust(self) -> str:
+        """How far it can be trusted: its stability where that has been worked out, and the samples
+        that may jump."""
+        known = self.__dict__.get("stability")
+        stable = "stability not asked for yet (.stability)" if known is None else known.verdict
+        higher = f", {self.higher_minima:.2%} not in the lowest" if self.minimum != "lowest" else ""
+        several = f"{self.several_minima:.2%} of samples with several minima{higher}"
+        return f"{self.minimum} minimum · {stable} · {several}, {self.nodes} nodes"
+
+    def __str__(self) -> str:
+        reason = [f"  {self.reason}"] if self.reason else []
+        return "\n".join([self.headline, *reason, f"  {brief(self.scenario)}", f"  {self.trust}"])
+
+    def rows(self) -> list[dict[str, Any]]:
+        words = (
+            "branch",
+            "minimum",
+            "mechanism",
+            "outcome",
+            "reason",
+            "test_error",
+            "train_loss",
+            "q",
+            "m",
+            "theta",
+        )
+        counts = ("several_minima", "higher_minima", "residual", "evaluations", "nodes", "seconds")
+        entries = lambda names: {name: getattr(self, name) for name in names}
+        return [numbers(self.scenario) | entries(words) | entries(counts)]
+
+    def arrays(self) -> dict[str, Any]:
+        joint = (
+            {}
+            if self.joint is None
+            else per_pair(self.joint.overlaps) | per_pair(self.joint.errors, "_error")
+        )
+        return {
+            **per_token(self.overlaps),
+            **per_token(self.overlap_errors, "_error"),
+            **per_token(self.conjugates, "_hat"),
+            **joint,
+            **{
+                f"{name}_deviations": (("replicate",), part)
+                for name, part in self.deviations._asdict().items()
+            },
+        }
+
+    def plot(self) -> Figure:
+        """Test error, training loss and overlaps with their errors; `dotphase.plot` draws several
+        in one picture."""
+        from ...plotting.quick import draw_solutions
+
+        return draw_solutions([self])
+
+    @cached_property
+    def stability(self) -> Stability:
+        """Is it stable? The replicon and the eigenvalues of the map here, as `theory.stability`
+        defines them.
+
+        Worked out when first asked for, on the solution's own nodes; a stalled solution has none
+        (`SolveError`).
+        """
+        from ..stability.stability import stability
+
+        return stability(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as `dotphase solve --json` prints them; numbers that are not
+        finite become null."""
+        return {
+            "scenario": numbers(self.scenario),
+            "branch": self.branch,
+            "minimum": self.minimum,
+            "mechanism": self.mechanism,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "residual": plain(self.residual),
+            "evaluations": self.evaluations,
+            "nodes": self.nodes,
+            "seconds": round(self.seconds, 4),
+            "overlaps": plain(self.overlaps),
+            "overlap_errors": plain(self.overlap_errors),
+            **({} if self.joint is None else {"joint": plain(self.joint)}),
+            "test_error": self.test_error.to_dict(),
+            "train_loss": self.train_loss.to_dict(),
+            "several_minima": plain(self.several_minima),
+            "higher_minima": plain(self.higher_minima),
+        }

@@ -1,0 +1,244 @@
+"""`solve`: from a scenario and a start to a fixed point with error bars."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from ...inner.minima import InnerMinimum, as_minimum
+from ...numerics.precision import in_double
+from ...numerics.progress import Progress, reporting
+from ...numerics.rules import Rule, Sobol
+from ...numerics.threads import in_parallel
+from ...overlaps.coordinates import SMALLEST
+from ...overlaps.overlaps import Overlaps
+from ...scenario.scenario import Scenario
+from ..state_evolution.evaluator import Evaluator
+from .assemble import SIGNAL, assemble, collapse, relative_error
+from .checks import check_memory, check_nodes, check_precision, check_scenario
+from .globalisation import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
+from .newton import Trail
+from .solution import Solution, SolveError
+from .starts import as_state, check_overlaps, mechanism
+from .starts import start as named_start
+
+MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where one began
+FRESH_SEED = (
+    2**40
+)  # added to the seed of the nodes at each refinement: other scrambles than anybody asks for
+GONE = 0.1  # of its start, below which a signal may be dying out
+Start = str | Overlaps | Solution
+Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
+
+
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # an iteration that runs away is an outcome
+@in_double
+def solve(
+    scenario: Scenario,
+    start: Start = "semantic",
+    *,
+    minimum: Minimum = None,
+    d: int | None = None,
+    rule: Rule | None = None,
+    rtol: float | None = 5e-3,
+    budget: int = 2**17,
+    tolerance: float = 1e-8,
+    most_evaluations: int = 60,
+    throw: bool = False,
+) -> Solution:
+    """The fixed point of state evolution that a start leads to, with an error bar on every number.
+
+    **Arguments**
+
+    - `scenario`: what is learned.
+    - `start`: `"semantic"`, `"positional"`, `"uninformed"`, or overlaps (or a solution) to begin
+      at. What is zero or equal in the start by a symmetry of the scenario is so, exactly, in the
+      solution.
+    - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which
+      describes the lowest minimum of the training loss among weights of the start's kind; or
+      `"reached"`, every sample in the one that training reaches. Unless given, that of a solution
+      to begin at, else the lowest.
+    - `d`: a finite dimension. The student's output has S[z] p/√d in it, which vanishes as d → ∞; at
+      finite d every sample's loss has ½ Tr[S p pᵀ Sᵀ]/d more. That much of the corrections is
+      included, others of order 1/d are not.
+    - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their
+      images, unless given.
+    - `rtol`: refine the rule until the standard errors of test error and training loss are below
+      this fraction of their values, or `budget` nodes are reached (outcome "imprecise"). None: take
+      the rule as it is.
+    - `tolerance`: on the undamped residual; `most_evaluations` of the map to reach it.
+    - `throw`: raise `SolveError` unless the outcome is "converged" or "imprecise".
+
+    **Example**
+
+        solution = dotphase.solve(dotphase.paper(alpha=2, omega=0.3), "semantic")
+        print(solution.test_error)            # 0.0014… ± …
+
+    **Reference**: arXiv 2402.03902, whose published numbers differ from these by a few per cent:
+    they were computed with a 144-node rule, which does not resolve the jumps of the prox.
+    """
+    began = time.perf_counter()
+    rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
+    check_scenario(scenario)
+    scenario = scenario if d is None else replace(scenario, dimension=d)
+    check_precision(rtol, tolerance, most_evaluations)
+    if rtol is not None:
+        check_nodes(rule, budget)
+    check_memory(scenario, rule)
+    overlaps, branch = _begin(scenario, start)
+    task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
+    evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
+    solution = assemble(scenario, branch, evaluator, trail, rtol, time.perf_counter() - began)
+    if solution.outcome == "stalled":
+        options = {
+            "rtol": rtol,
+            "budget": budget,
+            "tolerance": tolerance,
+            "most_evaluations": most_evaluations,
+        }
+        solution = _silenced(solution, overlaps, rule=rule, minimum=minimum, **options) or solution
+    if throw and solution.outcome in ("stalled", "collapsed"):
+        raise SolveError(f"{branch}: {solution.outcome}: {solution.reason}")
+    return solution
+
+
+def _refined(
+    task: Task, overlaps: Overlaps, rule: Rule, rtol: float | None, budget: int
+) -> tuple[Evaluator, Trail]:
+    """The fixed point on ever more nodes, until `rtol` is met; the evaluations of all of them are
+    counted."""
+    first, *others = levels(rule)
+    evaluator, trail = from_start(task, first, overlaps)
+    spent = trail.evaluations
+    while True:
+        finer = others.pop(0) if others else None
+        if finer is None and trail.converged and rtol is not None:
+            finer = _finer(evaluator, trail, rtol, budget)
+        if finer is None:
+            return evaluator, trail._replace(evaluations=spent)
+        evaluator, trail = from_nearby(
+            task, finer, trail.point.x, patient=trail.converged and bool(trail.reason)
+        )
+        spent += trail.evaluations
+
+
+def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule | None:
+    """A rule expected to meet `rtol`, or None if it is met already or the budget forbids it.
+
+    An error estimated from a few replicates is itself uncertain by a quarter, and where one stops
+    because it happens to be small it is too small. So nodes are chosen to do half as well again as
+    asked for, and they are new ones: the error that is reported had no say in their number.
+    """
+    rule, relative = evaluator.rule, relative_error(evaluator, trail.point)
+    excess = relative * MARGIN / rtol
+    met = (
+        excess <= 1 or (rule.seed >= FRESH_SEED and relative <= rtol)
+        if isinstance(rule, Sobol)
+        else True
+    )
+    if met or not isinstance(rule, Sobol) or 2 * rule.count > budget:
+        return None
+    # Errors fall about as the power 0.65 of the count; never more than sixteen times the nodes at
+    # once.
+    factor = 2 ** int(np.clip(np.ceil(np.log2(excess) / 0.65), 1, 4))
+    while rule.count * factor > budget:
+        factor //= 2
+    return replace(rule, count=rule.count * factor, seed=rule.seed + FRESH_SEED)
+
+
+def solve_many(
+    scenarios: Iterable[Scenario],
+    starts: Start | Sequence[Start] = "semantic",
+    *,
+    rules: Sequence[Rule] | None = None,
+    workers: int | None = None,
+    progress: Progress = None,
+    **options: Any,
+) -> list[Solution]:
+    """Solve many scenarios, each from its start, with its rule if `rules` is given.
+
+    **Arguments**: `scenarios`; `starts`, one for all or one for each; `options` as in `solve`.
+
+    Scenarios of one structure (tokens, ranks, attention functions) share one compilation, whatever
+    their numbers. They are worked on by `workers` threads, by default one per core; `progress(done,
+    total)` is called after each.
+
+    **Example**: `solve_many([paper(alpha=1), paper(alpha=2)], "positional", rtol=1e-2)`.
+    """
+    scenarios = list(scenarios)
+    each = [starts] * len(scenarios) if isinstance(starts, Start) else list(starts)
+    given = [options.pop("rule", None)] * len(scenarios) if rules is None else list(rules)
+    for name, listed in (("starts", each), ("rules", given)):
+        if len(listed) != len(scenarios):
+            raise ValueError(f"{name}: {len(listed)} for {len(scenarios)} scenarios")
+    jobs, done = list(zip(scenarios, each, given, strict=True)), []
+    work = lambda job: solve(job[0], job[1], rule=job[2], **options)
+    # The first one alone, since it compiles what the others share.
+    with reporting(progress, "solving", len(jobs)) as report:
+        for solution in chain(map(work, jobs[:1]), in_parallel(work, jobs[1:], workers)):
+            done.append(solution)
+            report(len(done))
+    return done
+
+
+def _minimum(minimum: Minimum, start: Start) -> InnerMinimum:
+    if minimum is None:
+        minimum = start.minimum if isinstance(start, Solution) else "lowest"
+    return as_minimum(minimum)
+
+
+def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
+    if isinstance(start, str):
+        return named_start(scenario, start), start
+    if isinstance(start, Solution):
+        return as_state(scenario, start.state), start.branch
+    check_overlaps(start)
+    tokens = (scenario.length,) * (
+        2 if np.ndim(start.theta) == 4 and scenario.structure.joint else 1
+    )
+    length, (r_s, r_t) = scenario.length, scenario.ranks
+    shapes = Overlaps((*tokens, r_s, r_s), (*tokens, r_s, r_s), (length, r_s), (*tokens, r_s, r_t))
+    for name, part, shape in zip(Overlaps._fields, start, shapes, strict=True):
+        if np.shape(part) != shape:
+            raise ValueError(f"start.{name}: expected shape {shape}, got {np.shape(part)}")
+    overlaps = as_state(scenario, Overlaps(*(np.asarray(part, dtype=np.float64) for part in start)))
+    if not np.isfinite(np.asarray(coordinates_of(overlaps, scenario.law.joint_rho))).all():
+        raise ValueError(
+            "start: no weights have such overlaps: q, V and ρ − θᵀq⁻¹θ must be positive definite"
+        )
+    return overlaps, mechanism(overlaps, scenario.law.joint_rho)
+
+
+def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:
+    """The uninformed fixed point, where an iteration has stalled next to it: the signal its start
+    is named for has all but gone, and does not grow from nothing. Few nodes near a jump, or weights
+    that vanish, keep it from dying out exactly."""
+    part = SIGNAL.get(stalled.branch, "q")
+    largest = lambda overlaps: np.abs(getattr(overlaps, part)).max()
+    if part == "q" or not 0 < largest(stalled.overlaps) < GONE * largest(began):
+        return None
+    rest = solve(stalled.scenario, "uninformed", **options)
+    apart = abs(float(rest.train_loss.value - stalled.train_loss.value))
+    if (
+        rest.outcome == "stalled"
+        or apart > GONE * rest.train_loss.value + SMALLEST
+        or rest.stability.leaves(part)
+    ):
+        return None
+    spent, seconds = stalled.evaluations + rest.evaluations, stalled.seconds + rest.seconds
+    reason = collapse(stalled.branch, rest.overlaps)
+    return replace(
+        rest,
+        branch=stalled.branch,
+        outcome="collapsed",
+        reason=reason,
+        evaluations=spent,
+        seconds=seconds,
+    )

@@ -1,0 +1,55 @@
+"""The plain iteration of state evolution: what message passing follows step by step, however far it
+leads."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import jax
+import numpy as np
+
+from ...inner.minima import InnerMinimum, as_minimum
+from ...numerics.precision import in_double
+from ...numerics.rules import Rule, Sobol
+from ...overlaps.coordinates import to_coordinates
+from ...overlaps.overlaps import Overlaps
+from ...overlaps.symmetric import stabiliser
+from ...scenario.attentions.symmetry import symmetries
+from ...scenario.scenario import Scenario, Structure
+from .evaluator import evaluator_of
+from .half_steps import conjugates, input_step
+
+
+@in_double
+def iterate(
+    scenario: Scenario,
+    overlaps: Overlaps,
+    steps: int,
+    rule: Rule | None = None,
+    minimum: str | InnerMinimum = "lowest",
+) -> list[Overlaps]:
+    """The undamped iterates of the theory's map from given overlaps, the start first.
+
+    **Example**
+
+        iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
+    """
+    group = symmetries(scenario)
+    kept = stabiliser(group, overlaps)
+    evaluator = evaluator_of(scenario, rule or Sobol(2**14), group, kept, as_minimum(minimum))
+    iterates = [overlaps]
+    for _ in range(steps):
+        x = np.asarray(to_coordinates(iterates[-1], scenario.law.joint_rho))
+        moments = evaluator(x, evaluator.search(x)).moments
+        # From the moments, not from `change`: for the solver that has no part along the gauge
+        # orbit.
+        moved = _step(scenario.structure)(scenario.values, x, moments)
+        iterates.append(Overlaps(*map(np.asarray, moved)))
+    return iterates
+
+
+@lru_cache(maxsize=64)
+def _step(structure: Structure):
+    return jax.jit(
+        lambda values, x, moments: input_step(values, conjugates(structure, values, x, moments))[0]
+    )
