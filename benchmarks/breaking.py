@@ -46,7 +46,7 @@ def equation() -> None:
 
     for branch, alpha in POINTS:
         found = symmetric(branch, alpha)
-        at = dp.one_step(found.scenario, found, 0.0, rule=dp.Sobol(OUTER), inner=INNER)
+        at = dp.theory.one_step(found.scenario, found, 0.0, rule=dp.Sobol(OUTER), inner=INNER)
         print(f"{at.headline}; {at.evaluations} evaluations, {at.seconds:.0f} s", flush=True)
 
 
@@ -55,7 +55,7 @@ def scan() -> None:
 
     for (branch, alpha), ys in SCANS.items():
         found = symmetric(branch, alpha)
-        over = dp.one_step_scan(
+        over = dp.theory.one_step_scan(
             found.scenario, found, ys, rule=dp.Sobol(OUTER), inner=INNER, progress=True
         )
         print(over.headline)

@@ -9,9 +9,9 @@ from contextlib import suppress
 import jax
 import numpy as np
 import optax
-from dotphase.finite.training.training.objective import Objective
-from dotphase.finite.training.training.optimisers import LBFGS
-from dotphase.finite.training.training.starts import start_weights
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS
+from dotphase.finite.training.starts import start_weights
 from scipy.optimize import minimize
 
 from dotphase.finite.data.sampling import sample

@@ -20,7 +20,7 @@ TEST_SAMPLES = 50_000
 
 def run() -> list[dict[str, Any]]:
     """Each row: what, ours and theirs in seconds, the ratio, and the ratio that was promised."""
-    from dotphase.finite.training.training.objective import Objective
+    from dotphase.finite.training.objective import Objective
 
     from dotphase.finite.data.sampling import sample
     from dotphase.scenario.presets import paper
@@ -45,8 +45,8 @@ def run() -> list[dict[str, Any]]:
 
 def _to_the_minimum(objective) -> dict[str, Any]:
     """L-BFGS to the minimum, against 5000 full-batch gradient steps on the plain forward pass."""
-    from dotphase.finite.training.training.optimisers import LBFGS
-    from dotphase.finite.training.training.starts import start_weights
+    from dotphase.finite.training.optimisers import LBFGS
+    from dotphase.finite.training.starts import start_weights
 
     start = start_weights(objective.sample.instance, "semantic")
     step = plain_step(objective.sample)
@@ -127,7 +127,7 @@ def _two_passes(objective) -> dict[str, Any]:
 
 def _test_error(data) -> dict[str, Any]:
     """The exact test error, against the mean over 50 000 fresh samples."""
-    from dotphase.finite.training.training.objective import gram_loss
+    from dotphase.finite.training.objective import gram_loss
 
     from dotphase.finite.data.sampling import attention_of, sample
     from dotphase.finite.test_error import exact_test_error
@@ -164,7 +164,7 @@ def _test_error(data) -> dict[str, Any]:
 
 
 def _many_seeds(scenario) -> dict[str, Any]:
-    from dotphase.finite.training.training.training import train
+    from dotphase.finite.training.training import train
 
     ours = _seconds(lambda: train(scenario, D, "semantic", "lbfgs", seeds=24))
     return _row(f"24 seeds of one point, d = {D}", ours, None, ours, "seconds", "at most 30")

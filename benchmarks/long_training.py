@@ -26,8 +26,8 @@ MEMORY = 1e9  # bytes of tokens above which they go to a file
 
 def train(folder: str, d: int, steps: int) -> None:
     """In a process of its own: train, keep the weights, tell time and memory."""
-    from dotphase.finite.training.training.checkpoint import checkpoint
-    from dotphase.finite.training.training.optimisers import LBFGS
+    from dotphase.finite.training.checkpoint import checkpoint
+    from dotphase.finite.training.optimisers import LBFGS
 
     import dotphase
 

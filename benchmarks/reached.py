@@ -48,7 +48,7 @@ def points() -> dict[str, tuple[Any, str]]:
     three = lambda alpha, omega=0.3: dp.Scenario(
         dp.attentions.mixture(A3, omega),
         dp.attentions.softmax(1),
-        dp.isotropic(3, 0.5),
+        dp.scenario.isotropic(3, 0.5),
         dp.Positions([[1.0, 0.0, -1.0]]),
         alpha,
         0.01,
@@ -278,7 +278,7 @@ def crossing(results: dict) -> None:
 def microscopic(results: dict) -> None:
     """The share of samples that are not in their lowest minimum: in trained models, and in the
     theory."""
-    from dotphase.finite.training.training.objective import Objective
+    from dotphase.finite.training.objective import Objective
 
     import dotphase
     from dotphase.finite.data.instance import Instance

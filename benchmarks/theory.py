@@ -107,7 +107,7 @@ _LARGE = """
 import dotphase, numpy as np
 A = np.full((4, 4), 0.2) + 0.2 * np.eye(4)
 scenario = dotphase.Scenario(
-    dotphase.attentions.mixture(A, 0.3), dotphase.attentions.softmax(2), dotphase.isotropic(4, 0.5),
+    dotphase.attentions.mixture(A, 0.3), dotphase.attentions.softmax(2), dotphase.scenario.isotropic(4, 0.5),
     dotphase.Positions(np.random.default_rng(0).normal(size=(4, 4))), 2.0, 0.01)
 found = dotphase.solve(scenario, "semantic", rule=dotphase.Sobol(2**16), rtol=None)
 print(found.outcome, found.residual)

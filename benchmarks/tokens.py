@@ -51,8 +51,8 @@ def correlated_points() -> Points:
     """Tokens that know of each other."""
     import dotphase as dp
 
-    laws = {f"L = 2, c = {c:+g}": dp.correlated(2, 0.5, c) for c in (0.3, -0.3)}
-    laws["L = 3, neighbours c = 0.3"] = dp.correlated(3, 0.5, dp.exponential_correlation(3, 0.3))
+    laws = {f"L = 2, c = {c:+g}": dp.scenario.correlated(2, 0.5, c) for c in (0.3, -0.3)}
+    laws["L = 3, neighbours c = 0.3"] = dp.scenario.correlated(3, 0.5, dp.scenario.exponential_correlation(3, 0.3))
     return {
         f"{name}, {start}": task
         for name, tokens in laws.items()
@@ -81,7 +81,7 @@ def scale_points() -> Points:
     points: Points = {}
     for length in (2, 3):
         for name, scales in laws(length).items():
-            tokens = replace(dp.isotropic(length, 0.5), scales=scales)
+            tokens = replace(dp.scenario.isotropic(length, 0.5), scales=scales)
             points |= {
                 f"L = {length}, {name}, {start}": task for start, task in tasks(tokens).items()
             }

@@ -13,14 +13,14 @@ from matplotlib.colors import LinearSegmentedColormap
 
 import dotphase
 
-study = dotphase.Study.model_validate(
+study = dotphase.studies.Study.model_validate(
     {
         "name": "a small phase diagram",
         "axes": {"omega": {"linspace": [0.05, 0.45, 5]}, "alpha": {"linspace": [0.4, 2.0, 9]}},
         "compute": {"theory": {"kind": "theory", "nodes": 2048, "follow": "alpha"}},
     }
 )
-dataset = dotphase.run_study(study, Path(mkdtemp()) / "plane.zarr", workers=1).load()
+dataset = dotphase.studies.run_study(study, Path(mkdtemp()) / "plane.zarr", workers=1).load()
 
 # %%
 margin = dataset["theory_margin"]

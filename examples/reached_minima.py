@@ -8,7 +8,7 @@
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-from dotphase.theory.stability.stability.one_sample import samples
+from dotphase.theory.stability.one_sample import samples
 
 import dotphase
 

@@ -37,4 +37,4 @@ axes.legend(fontsize=8)
 plt.show()
 
 # %%
-dotphase.optimal_ridge(scenario, "positional")
+dotphase.theory.optimal_ridge(scenario, "positional")

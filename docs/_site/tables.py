@@ -40,7 +40,7 @@ def pages() -> Iterator[Page]:
 
 
 def _scenario_example() -> str:
-    return dotphase.scenario_to_toml(dotphase.paper(alpha=2, omega=0.3))
+    return dotphase.scenario.scenario_to_toml(dotphase.paper(alpha=2, omega=0.3))
 
 
 def _study_example() -> str:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.training import train
 
 from dotphase.comparison.compare import theory_value
 from dotphase.comparison.plots import draw_clusters, draw_sizes, draw_trajectories

@@ -7,7 +7,7 @@ predicts.
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.training import train
 
 from dotphase.comparison.compare import theory_value
 from dotphase.scenario.presets import paper

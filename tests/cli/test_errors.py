@@ -9,7 +9,7 @@ import sys
 import time
 
 import pytest
-from dotphase.theory.branches.continuation.transitions import critical
+from dotphase.theory.branches.transitions import critical
 from typer.testing import CliRunner
 
 import dotphase

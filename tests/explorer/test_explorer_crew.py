@@ -6,8 +6,8 @@ import os
 import signal
 
 import pytest
-from dotphase.explorer.server.server.jobs import _halving, _in_order, branches, grid
-from dotphase.explorer.server.server.worker_pool import Busy, Crew, WorkFailed
+from dotphase.explorer.server.jobs import _halving, _in_order, branches, grid
+from dotphase.explorer.server.worker_pool import Busy, Crew, WorkFailed
 
 from dotphase.explorer.answers.task import Branches, Task
 

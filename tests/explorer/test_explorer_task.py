@@ -23,7 +23,7 @@ def test_every_number_reaches_the_scenario():
 
 
 def test_words_can_know_of_each_other():
-    assert Task(correlation=0.3).scenario().tokens == dotphase.correlated(2, 0.5, 0.3)
+    assert Task(correlation=0.3).scenario().tokens == dotphase.scenario.correlated(2, 0.5, 0.3)
     for wrong in (-1.0, 1.0, "much"):
         with pytest.raises(ValidationError):
             Task(correlation=wrong)

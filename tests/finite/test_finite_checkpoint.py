@@ -3,9 +3,9 @@ or in blocks."""
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.checkpoint import Tape, checkpoint
-from dotphase.finite.training.training.objective import Objective
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.checkpoint import Tape, checkpoint
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.training import train
 
 from dotphase import paper
 from dotphase.finite.data import blocks

@@ -34,7 +34,7 @@ def test_train_answers_in_json():
 
 
 def test_options_reach_the_scenario():
-    from dotphase.finite.training.training.training import train
+    from dotphase.finite.training.training import train
 
     from dotphase.scenario.presets import paper
 

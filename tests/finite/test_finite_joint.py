@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.checkpoint import checkpoint
-from dotphase.finite.training.training.objective import Objective
-from dotphase.finite.training.training.optimisers import LBFGS
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.checkpoint import checkpoint
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS
+from dotphase.finite.training.training import train
 from finite_scenarios import THREE
 
 from dotphase import attentions

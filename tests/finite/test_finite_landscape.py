@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.training.objective import Objective
-from dotphase.finite.training.training.starts import start_weights
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.starts import start_weights
+from dotphase.finite.training.training import train
 from finite_scenarios import uneven
 
 from dotphase import attentions

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.training.objective import Objective, gram_loss
+from dotphase.finite.training.objective import Objective, gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
 from dotphase.finite.data.sampling import Grams, attention_of, sample

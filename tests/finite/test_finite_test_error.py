@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.training.objective import gram_loss
+from dotphase.finite.training.objective import gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
 from dotphase.finite import test_error as module

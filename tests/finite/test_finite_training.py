@@ -2,9 +2,9 @@ import json
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.optimisers import LBFGS, Adam, GradientDescent
-from dotphase.finite.training.training.starts import Random, start_weights
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.optimisers import LBFGS, Adam, GradientDescent
+from dotphase.finite.training.starts import Random, start_weights
+from dotphase.finite.training.training import train
 from finite_scenarios import uneven
 
 from dotphase import attentions

@@ -1,6 +1,6 @@
 """Special cases with an exact answer, and proof that a wrong equation would be noticed."""
 
-import dotphase.theory.state_evolution.half_steps.half_steps as equations
+import dotphase.theory.state_evolution.half_steps as equations
 import numpy as np
 import pytest
 from scipy.optimize import brentq

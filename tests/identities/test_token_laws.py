@@ -3,31 +3,17 @@ scale left out of any one average would be noticed."""
 
 from dataclasses import replace
 
-import dotphase.theory.state_evolution.half_steps.averages as averages
-import dotphase.theory.state_evolution.half_steps.half_steps as equations
+import dotphase.theory.state_evolution.averages as averages
+import dotphase.theory.state_evolution.half_steps as equations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.stability.stability.linearised import linearise
+from dotphase.theory.stability.linearised import linearise
 from scipy.optimize import brentq
 
 import dotphase.inner.loss as loss
-from dotphase import (
-    Attention,
-    GaussHermite,
-    Positions,
-    Scales,
-    Scenario,
-    Sobol,
-    Tokens,
-    correlated,
-    exponential_correlation,
-    isotropic,
-    linear_baseline,
-    no_positions,
-    paper,
-    solve,
-)
+from dotphase import Attention, GaussHermite, Positions, Scales, Scenario, Sobol, Tokens, linear_baseline, paper, solve
+from dotphase.scenario import correlated, exponential_correlation, isotropic, no_positions
 from dotphase.overlaps.overlaps import Moments
 from dotphase.scenario.attentions.attention import matrices
 

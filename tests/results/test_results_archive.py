@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.finite.training.training.runs import Runs
+from dotphase.finite.training.runs import Runs
 
 import dotphase
 from dotphase.numerics.rules import Sobol
@@ -80,7 +80,7 @@ def test_a_function_of_ones_own_is_given_again(own, tmp_path):
 def test_another_class_is_refused(own, tmp_path):
     own.save(tmp_path / "own")
     with pytest.raises(ValueError, match="holds a Runs, not a Baseline"):
-        dotphase.Baseline.load(tmp_path / "own", [gaussian_kernel])
+        dotphase.theory.Baseline.load(tmp_path / "own", [gaussian_kernel])
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.objective import Objective
-from dotphase.finite.training.training.starts import start_weights
-from dotphase.theory.branches.continuation.roots import Transition
-from dotphase.theory.branches.continuation.sensitivity import OptimalRidge, Sensitivity
-from dotphase.theory.branches.continuation.transitions import phase_of
-from dotphase.theory.stability.stability.clusters import Clusters
-from dotphase.theory.stability.stability.one_step_result import OneStep, OneStepScan
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.starts import start_weights
+from dotphase.theory.branches.roots import Transition
+from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
+from dotphase.theory.branches.transitions import phase_of
+from dotphase.theory.stability.clusters import Clusters
+from dotphase.theory.stability.one_step_result import OneStep, OneStepScan
 
 import dotphase
 from dotphase.comparison.compare import Comparison, Entry
@@ -101,7 +101,7 @@ def of_experiments(solution):
         runs.runs[0].trajectory,
         passed.runs[0].trajectory,
     )
-    yield dotphase.fit_linear(SCENARIO, 40, seeds=2)
+    yield dotphase.finite.fit_linear(SCENARIO, 40, seeds=2)
     objective = Objective(dotphase.sample(SCENARIO, 40))
     one, other = (
         start_weights(objective.sample.instance, name) for name in ("semantic", "positional")

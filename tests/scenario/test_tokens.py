@@ -7,15 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dotphase import (
-    Scales,
-    Tokens,
-    attentions,
-    correlated,
-    exponential_correlation,
-    isotropic,
-    paper,
-)
+from dotphase import Scales, Tokens, attentions, paper
+from dotphase.scenario import correlated, exponential_correlation, isotropic
 from dotphase.results.archive import load, save
 from dotphase.scenario.attentions.symmetry import symmetries
 from dotphase.scenario.files import (

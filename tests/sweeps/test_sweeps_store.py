@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import xarray
-from dotphase.finite.training.training.training import train
+from dotphase.finite.training.training import train
 
 import dotphase
 from dotphase.studies.run.runner import run_study

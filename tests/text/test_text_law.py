@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training.objective import Objective
+from dotphase.finite.training.objective import Objective
 from typer.testing import CliRunner
 
-from dotphase import fit_linear, gamp, paper, train
+from dotphase import gamp, paper, train
+from dotphase.finite import fit_linear
 from dotphase.cli.app import app
 from dotphase.finite.data.instance import Instance
 from dotphase.finite.data.sampling import sample

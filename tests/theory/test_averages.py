@@ -4,8 +4,8 @@ against LAPACK."""
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.half_steps.evaluator import RIVALS, evaluator_of
-from dotphase.theory.state_evolution.half_steps.half_steps import compiled_evaluate
+from dotphase.theory.state_evolution.evaluator import RIVALS, evaluator_of
+from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
 from dotphase import attentions
 from dotphase.numerics.compilation import OPTIONS, known_options

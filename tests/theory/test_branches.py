@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from dotphase.theory.branches.continuation.continuation import (
+from dotphase.theory.branches.continuation import (
     _present,
     find_fixed_points,
     follow,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dotphase.theory.stability.stability.breaking import (
+from dotphase.theory.stability.breaking import (
     Breaking,
     Jumps,
     Variance,
@@ -13,9 +13,9 @@ from dotphase.theory.stability.stability.breaking import (
     deviation,
     settled_spread,
 )
-from dotphase.theory.stability.stability.linearised import linearise
-from dotphase.theory.stability.stability.spectra import spectra
-from dotphase.theory.stability.stability.stability import breaking, stability
+from dotphase.theory.stability.linearised import linearise
+from dotphase.theory.stability.spectra import spectra
+from dotphase.theory.stability.stability import breaking, stability
 from scipy.special import ndtri
 
 import dotphase

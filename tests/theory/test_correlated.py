@@ -7,26 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.half_steps.evaluator import evaluator_of
-from dotphase.theory.state_evolution.half_steps.half_steps import compiled_evaluate
+from dotphase.theory.state_evolution.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
-from dotphase import (
-    Overlaps,
-    Positions,
-    Scales,
-    Scenario,
-    Sobol,
-    Tokens,
-    attentions,
-    correlated,
-    exponential_correlation,
-    isotropic,
-    load,
-    one_step,
-    paper,
-    sensitivities,
-    solve,
-)
+from dotphase import Overlaps, Positions, Scales, Scenario, Sobol, Tokens, attentions, load, paper, solve
+from dotphase.scenario import correlated, exponential_correlation, isotropic
+from dotphase.theory import one_step, sensitivities
 from dotphase.bayes.limit import bayes
 from dotphase.learning.online.one_pass import one_pass
 from dotphase.numerics.precision import in_double

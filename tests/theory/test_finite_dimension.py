@@ -43,7 +43,7 @@ def test_derivatives_know_of_it():
         dp.solve(SAME_SIDE.vary(alpha=2.0 + s), "semantic", rule=rule, rtol=None, d=100)
         for s in (step, -step)
     )
-    here = dp.sensitivities(
+    here = dp.theory.sensitivities(
         dp.solve(SAME_SIDE, "semantic", rule=rule, rtol=None, d=100), ["sample_ratio"], rule
     )
     slope = (up.train_loss.value - down.train_loss.value) / (2 * step)
@@ -52,6 +52,6 @@ def test_derivatives_know_of_it():
 
 def test_a_scenario_file_keeps_the_dimension():
     task = dp.paper().vary(dimension=600)
-    assert dp.scenario_from_toml(dp.scenario_to_toml(task)) == task
+    assert dp.scenario.scenario_from_toml(dp.scenario.scenario_to_toml(task)) == task
     with pytest.raises(ValueError, match="dimension"):
         dp.solve(dp.paper(), d=0)

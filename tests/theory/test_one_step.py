@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dotphase.theory.stability.stability.cluster_map import clusters_at, state_of
-from dotphase.theory.stability.stability.clusters import (
+from dotphase.theory.stability.cluster_map import clusters_at, state_of
+from dotphase.theory.stability.clusters import (
     Averages,
     Clusters,
     compiled_conjugates,
@@ -16,7 +16,7 @@ from dotphase.theory.stability.stability.clusters import (
     overlaps_from,
     positive,
 )
-from dotphase.theory.stability.stability.one_step import one_step, one_step_scan
+from dotphase.theory.stability.one_step import one_step, one_step_scan
 
 import dotphase
 from dotphase.numerics.precision import in_double

@@ -3,7 +3,7 @@ another one."""
 
 import numpy as np
 import pytest
-from dotphase.theory.stability.stability.one_sample import samples
+from dotphase.theory.stability.one_sample import samples
 
 from dotphase import Sobol, paper, solve
 from dotphase.inner.minima import Lowest, Reached, as_minimum

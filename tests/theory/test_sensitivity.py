@@ -3,13 +3,13 @@ nodes."""
 
 import numpy as np
 import pytest
-from dotphase.theory.branches.continuation.sensitivity import (
+from dotphase.theory.branches.sensitivity import (
     PARAMETERS,
     derivative,
     optimal_ridge,
     sensitivities,
 )
-from dotphase.theory.stability.stability.linearised import linearise
+from dotphase.theory.stability.linearised import linearise
 
 import dotphase
 from dotphase.numerics.rules import Sobol

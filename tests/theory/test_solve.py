@@ -3,8 +3,8 @@ failures."""
 
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.half_steps.evaluator import evaluator_of
-from dotphase.theory.state_evolution.half_steps.half_steps import (
+from dotphase.theory.state_evolution.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps import (
     compiled_evaluate,
     compiled_input,
     compiled_lowest,
@@ -126,7 +126,7 @@ def test_a_batch_is_what_single_solves_are_and_compiles_once():
 
 
 def _kernels(structure):
-    from dotphase.theory.state_evolution.half_steps.evaluator import RIVALS
+    from dotphase.theory.state_evolution.evaluator import RIVALS
 
     return (
         compiled_lowest(structure, RIVALS),

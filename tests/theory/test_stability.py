@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from dotphase.theory.stability.stability.breaking import Breaking
-from dotphase.theory.stability.stability.linearised import linearise
-from dotphase.theory.stability.stability.spectra import spectra
-from dotphase.theory.stability.stability.stability import (
+from dotphase.theory.stability.breaking import Breaking
+from dotphase.theory.stability.linearised import linearise
+from dotphase.theory.stability.spectra import spectra
+from dotphase.theory.stability.stability import (
     Eigenvalue,
     Stability,
     named_eigenvalues,
     replicon,
     stability,
 )
-from dotphase.theory.state_evolution.half_steps.half_steps import fields
+from dotphase.theory.state_evolution.half_steps import fields
 
 import dotphase
 from dotphase.inner.loss import loss_derivatives

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from dotphase.theory.branches.continuation.continuation import follow
-from dotphase.theory.branches.continuation.roots import Absent, Difference, coarse_root, scan_points
-from dotphase.theory.branches.continuation.transitions import (
+from dotphase.theory.branches.continuation import follow
+from dotphase.theory.branches.roots import Absent, Difference, coarse_root, scan_points
+from dotphase.theory.branches.transitions import (
     critical,
     critical_line,
     phase,

@@ -35,7 +35,7 @@ def python(asked: Export) -> str:
     numbers = f"alpha={task.alpha!r}, omega={task.omega!r}, sigma={task.sigma!r}, ridge={task.ridge!r}{more}"
     lines = ["import dotphase", "", f"scenario = dotphase.paper({numbers})"]
     if task.correlation:
-        tokens = f"dotphase.correlated(2, {task.sigma!r}, {task.correlation!r})"
+        tokens = f"dotphase.scenario.correlated(2, {task.sigma!r}, {task.correlation!r})"
         lines.append(f"scenario = scenario.vary(tokens={tokens})")
     if task.student != "softmax":
         lines.append(f"scenario = scenario.vary(student=dotphase.{_student(task)})")
