@@ -4,9 +4,10 @@ import asyncio
 
 import httpx
 import pytest
-from dotphase.explorer.server.server.app import make_app
-from dotphase.explorer.server.server.middleware import LARGEST, Guard
-from dotphase.explorer.server.server.rate_limits import Desk, TooMany
+
+from dotphase.explorer.server.app import make_app
+from dotphase.explorer.server.middleware import LARGEST, Guard
+from dotphase.explorer.server.rate_limits import Desk, TooMany
 
 
 def ask(method, path, **options):

@@ -75,9 +75,9 @@ def studies(quality: str) -> dict[str, Study]:
 
 def _reached() -> bool:
     """Whether studies can ask for the minimum that training reaches."""
-    from ...studies.study.computation import kind_named
+    from ...studies.study.computation import computation_named
 
-    return "minimum" in kind_named("theory").model_fields
+    return "minimum" in computation_named("theory").model_fields
 
 
 def draw(datasets: Datasets) -> Figure:
