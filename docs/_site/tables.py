@@ -88,11 +88,11 @@ def _title(model: Any) -> str:
 
 
 def _study_tables() -> str:
-    from dotphase.studies.study.computation import all_kinds
+    from dotphase.studies.study.computation import all_computations
     from dotphase.studies.study.study import Study
 
     text = f"\n## The file\n\n{markdown(inspect.getdoc(Study) or '')}\n\n{_fields(Study)}"
-    for kind in all_kinds():
+    for kind in all_computations():
         title = f'kind = `"{kind.model_fields["kind"].default}"`'
         text += f"\n## {title}\n\n{markdown(inspect.getdoc(kind) or '')}\n\n{_fields(kind)}"
     return text

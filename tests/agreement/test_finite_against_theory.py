@@ -7,9 +7,9 @@ predicts.
 
 import numpy as np
 import pytest
-from dotphase.finite.training.training import train
 
 from dotphase.comparison.compare import theory_value
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 from dotphase.theory.solver.solve import solve
 

@@ -9,12 +9,12 @@ import sys
 import time
 
 import pytest
-from dotphase.theory.branches.transitions import critical
 from typer.testing import CliRunner
 
 import dotphase
 from dotphase.cli.app import app
 from dotphase.cli.options import print_table
+from dotphase.theory.branches.transitions import critical
 from dotphase.theory.solver.solve import solve, solve_many
 
 

@@ -6,10 +6,10 @@ import os
 import signal
 
 import pytest
-from dotphase.explorer.server.jobs import _halving, _in_order, branches, grid
-from dotphase.explorer.server.worker_pool import Busy, Crew, WorkFailed
 
 from dotphase.explorer.answers.task import Branches, Task
+from dotphase.explorer.server.jobs import _halving, _in_order, branches, grid
+from dotphase.explorer.server.worker_pool import Busy, Crew, WorkFailed
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 

@@ -4,6 +4,7 @@ import asyncio
 
 import httpx
 import pytest
+
 from dotphase.explorer.server.app import make_app
 from dotphase.explorer.server.middleware import LARGEST, Guard
 from dotphase.explorer.server.rate_limits import Desk, TooMany

@@ -3,9 +3,6 @@ or in blocks."""
 
 import numpy as np
 import pytest
-from dotphase.finite.training.checkpoint import Tape, checkpoint
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.training import train
 
 from dotphase import paper
 from dotphase.finite.data import blocks
@@ -13,6 +10,9 @@ from dotphase.finite.data.blocks import BlockObjective, TokenFile, sample_to_fil
 from dotphase.finite.data.instance import Instance
 from dotphase.finite.data.sampling import sample
 from dotphase.finite.message_passing.gamp import gamp
+from dotphase.finite.training.checkpoint import Tape, checkpoint
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.training import train
 
 TASK = paper(alpha=1.5, omega=0.3)
 D = 40

@@ -35,7 +35,6 @@ def test_train_answers_in_json():
 
 def test_options_reach_the_scenario():
     from dotphase.finite.training.training import train
-
     from dotphase.scenario.presets import paper
 
     task = (

@@ -1,9 +1,5 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.optimisers import LBFGS
-from dotphase.finite.training.starts import start_weights
-from dotphase.finite.training.training import train
 from finite_scenarios import uneven
 
 from dotphase import attentions
@@ -11,6 +7,10 @@ from dotphase.finite.data.instance import Instance
 from dotphase.finite.data.sampling import sample
 from dotphase.finite.message_passing.gamp import Gamp, gamp
 from dotphase.finite.message_passing.local_problem import LocalProblem
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS
+from dotphase.finite.training.starts import start_weights
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 
 
@@ -52,9 +52,8 @@ def test_every_student_converges_to_a_critical_point():
 def test_the_local_loss_is_the_exact_loss_of_the_sample():
     """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z
     must agree."""
-    from dotphase.finite.training.objective import gram_loss
-
     from dotphase.finite.data.sampling import attention_of
+    from dotphase.finite.training.objective import gram_loss
     from dotphase.inner.loss import Problem, sample_loss
 
     data = sample(uneven(), 30, 1)
@@ -109,9 +108,8 @@ def test_without_the_onsager_term_it_is_not_a_fixed_point():
 
 def _slopes(objective, weights):
     """∇ℓ_μ at the fields of the weights, by differences of the loss of each sample."""
-    from dotphase.finite.training.objective import gram_loss
-
     from dotphase.finite.data.sampling import attention_of
+    from dotphase.finite.training.objective import gram_loss
 
     z, data, h = objective.fields(weights), objective.sample, 1e-5
     slopes = np.zeros_like(z)

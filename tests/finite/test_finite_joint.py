@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-from dotphase.finite.training.checkpoint import checkpoint
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.optimisers import LBFGS
-from dotphase.finite.training.training import train
 from finite_scenarios import THREE
 
 from dotphase import attentions
@@ -18,6 +14,10 @@ from dotphase.finite.message_passing.gamp import Gamp, gamp
 from dotphase.finite.message_passing.local_problem import LocalProblem
 from dotphase.finite.sample_minima import cavity
 from dotphase.finite.test_error import exact_test_error, held_out_error
+from dotphase.finite.training.checkpoint import checkpoint
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 from dotphase.scenario.scales import Scales
 from dotphase.scenario.scenario import Scenario

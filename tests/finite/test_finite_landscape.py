@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.starts import start_weights
-from dotphase.finite.training.training import train
 from finite_scenarios import uneven
 
 from dotphase import attentions
 from dotphase.finite.data.sampling import sample
 from dotphase.finite.landscape import lowest_curvatures, nearest_image, relaxed_path, straight_path
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.starts import start_weights
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective, gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
 from dotphase.finite.data.sampling import Grams, attention_of, sample
+from dotphase.finite.training.objective import Objective, gram_loss
 
 
 def plain(data, weights):

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.optimisers import LBFGS, Adam, GradientDescent
-from dotphase.finite.training.starts import start_weights
-from dotphase.finite.training.training import train
 from finite_scenarios import SCENARIOS, uneven
 
 from dotphase import attentions
 from dotphase.finite.data.sampling import sample
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS, Adam, GradientDescent
+from dotphase.finite.training.starts import start_weights
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 
 METHODS = {

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import gram_loss
 from finite_scenarios import SCENARIOS, uneven
 
 from dotphase.finite import test_error as module
 from dotphase.finite.data.instance import Instance
 from dotphase.finite.data.sampling import attention_of, sample
 from dotphase.finite.test_error import exact_test_error
+from dotphase.finite.training.objective import gram_loss
 from dotphase.numerics.rules import GaussHermite, Sobol
 from dotphase.scenario.presets import paper
 

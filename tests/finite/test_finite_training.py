@@ -2,9 +2,6 @@ import json
 
 import numpy as np
 import pytest
-from dotphase.finite.training.optimisers import LBFGS, Adam, GradientDescent
-from dotphase.finite.training.starts import Random, start_weights
-from dotphase.finite.training.training import train
 from finite_scenarios import uneven
 
 from dotphase import attentions
@@ -13,6 +10,9 @@ from dotphase.finite.data.sampling import sample
 from dotphase.finite.linear_fit import fit_linear
 from dotphase.finite.message_passing.gamp import gamp
 from dotphase.finite.overlaps import overlaps
+from dotphase.finite.training.optimisers import LBFGS, Adam, GradientDescent
+from dotphase.finite.training.starts import Random, start_weights
+from dotphase.finite.training.training import train
 from dotphase.results.statistics import over_seeds
 from dotphase.scenario.presets import paper
 from dotphase.scenario.tokens import no_positions

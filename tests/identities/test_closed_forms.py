@@ -1,10 +1,10 @@
 """Special cases with an exact answer, and proof that a wrong equation would be noticed."""
 
-import dotphase.theory.state_evolution.half_steps as equations
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+import dotphase.theory.state_evolution.half_steps as equations
 from dotphase import attentions
 from dotphase.numerics.rules import GaussHermite
 from dotphase.overlaps.coordinates import FLOOR

@@ -3,19 +3,30 @@ scale left out of any one average would be noticed."""
 
 from dataclasses import replace
 
-import dotphase.theory.state_evolution.averages as averages
-import dotphase.theory.state_evolution.half_steps as equations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.stability.linearised import linearise
 from scipy.optimize import brentq
 
 import dotphase.inner.loss as loss
-from dotphase import Attention, GaussHermite, Positions, Scales, Scenario, Sobol, Tokens, linear_baseline, paper, solve
-from dotphase.scenario import correlated, exponential_correlation, isotropic, no_positions
+import dotphase.theory.state_evolution.averages as averages
+import dotphase.theory.state_evolution.half_steps as equations
+from dotphase import (
+    Attention,
+    GaussHermite,
+    Positions,
+    Scales,
+    Scenario,
+    Sobol,
+    Tokens,
+    linear_baseline,
+    paper,
+    solve,
+)
 from dotphase.overlaps.overlaps import Moments
+from dotphase.scenario import correlated, exponential_correlation, isotropic, no_positions
 from dotphase.scenario.attentions.attention import matrices
+from dotphase.theory.stability.linearised import linearise
 
 TWO = Scales(np.sqrt([0.4, 1.6]))
 TOGETHER = Scales([[0.5, 1.5], [1.2, 0.7], [0.4, 0.4]], [0.5, 0.3, 0.2])

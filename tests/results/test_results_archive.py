@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.finite.training.runs import Runs
 
 import dotphase
+from dotphase.finite.training.runs import Runs
 from dotphase.numerics.rules import Sobol
 from dotphase.results.archive import FORMAT, _decoded, _encoded
 from dotphase.results.result import Result

@@ -9,13 +9,6 @@ from importlib import import_module
 
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.starts import start_weights
-from dotphase.theory.branches.roots import Transition
-from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
-from dotphase.theory.branches.transitions import phase_of
-from dotphase.theory.stability.clusters import Clusters
-from dotphase.theory.stability.one_step_result import OneStep, OneStepScan
 
 import dotphase
 from dotphase.comparison.compare import Comparison, Entry
@@ -24,9 +17,16 @@ from dotphase.counting import CountingTask, Experiment, Recipe, Recovery
 from dotphase.counting import train as train_counting
 from dotphase.counting.summary import summarise
 from dotphase.finite.landscape import lowest_curvatures, straight_path
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.starts import start_weights
 from dotphase.numerics.rules import Sobol
 from dotphase.results.estimate import Estimate
 from dotphase.results.result import Result
+from dotphase.theory.branches.roots import Transition
+from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
+from dotphase.theory.branches.transitions import phase_of
+from dotphase.theory.stability.clusters import Clusters
+from dotphase.theory.stability.one_step_result import OneStep, OneStepScan
 
 ROOMS = (
     "theory",

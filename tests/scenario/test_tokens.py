@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dotphase import Scales, Tokens, attentions, paper
-from dotphase.scenario import correlated, exponential_correlation, isotropic
 from dotphase.results.archive import load, save
+from dotphase.scenario import correlated, exponential_correlation, isotropic
 from dotphase.scenario.attentions.symmetry import symmetries
 from dotphase.scenario.files import (
     scenario_from_tables,

@@ -8,11 +8,11 @@ from dotphase.bayes.limit import bayes
 from dotphase.learning.online.decomposition import Start
 from dotphase.learning.online.one_pass import one_pass
 from dotphase.scenario.presets import paper
-from dotphase.studies.study.computation import Point, kind_named
+from dotphase.studies.study.computation import Point, computation_named
 
 
 def computed(name, own=None, scenario=None, **parameters):
-    kind = kind_named(name).model_validate({"kind": name, **parameters})
+    kind = computation_named(name).model_validate({"kind": name, **parameters})
     row = kind.compute_point(Point(scenario or paper(alpha=0.3), {}, own or {}, {}))
     lengths = {dim: len(values) for dim, values in kind.coordinates().items()}
     for key, variable in kind.every_variable().items():
@@ -36,7 +36,7 @@ def test_dynamics():
     row = computed("dynamics", {"seed": [0, 1]}, d=60, seeds=2, semantic=0.3, until=2.0, points=3)
     path = one_pass(paper(alpha=0.3), Start(0.3, 0.0, 0.1), 10.0, [0.0, 1.0, 2.0])
     np.testing.assert_array_equal(row["theta"], path.theta.value[:, 0, 0, 0])
-    late = kind_named("dynamics").model_validate(
+    late = computation_named("dynamics").model_validate(
         {"kind": "dynamics", "early": 0.1, "until": 10.0, "points": 4}
     )
     np.testing.assert_allclose(late.coordinates()["time"], [0, 0.1, 1, 10])

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import xarray
-from dotphase.finite.training.training import train
 
 import dotphase
+from dotphase.finite.training.training import train
 from dotphase.studies.run.runner import run_study
 from dotphase.studies.study.study import study_from
 

@@ -4,15 +4,15 @@ import json
 
 import numpy as np
 import pytest
-from dotphase.finite.training.objective import Objective
 from typer.testing import CliRunner
 
 from dotphase import gamp, paper, train
-from dotphase.finite import fit_linear
 from dotphase.cli.app import app
+from dotphase.finite import fit_linear
 from dotphase.finite.data.instance import Instance
 from dotphase.finite.data.sampling import sample
 from dotphase.finite.test_error import held_out_error
+from dotphase.finite.training.objective import Objective
 from dotphase.scenario.scales import Scales
 from dotphase.scenario.tokens import Tokens, exponential_correlation, isotropic
 from dotphase.text.distribution import MeasuredTokens, tokens_from_samples

@@ -25,7 +25,10 @@ def check(solution):
 
 def spread_positions(alpha, start):
     A = np.full((4, 4), 0.4 / 3) + (0.6 - 0.4 / 3) * np.eye(4)
-    tokens, positions = dotphase.scenario.isotropic(4, 0.5), dotphase.Positions([np.linspace(1, -1, 4)])
+    tokens, positions = (
+        dotphase.scenario.isotropic(4, 0.5),
+        dotphase.Positions([np.linspace(1, -1, 4)]),
+    )
     student = dotphase.attentions.softmax(2)
     return dotphase.Scenario(
         dotphase.attentions.mixture(A, 0.3), student, tokens, positions, alpha, 0.01

@@ -4,8 +4,6 @@ against LAPACK."""
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.evaluator import RIVALS, evaluator_of
-from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
 from dotphase import attentions
 from dotphase.numerics.compilation import OPTIONS, known_options
@@ -19,6 +17,8 @@ from dotphase.scenario.presets import paper
 from dotphase.scenario.scenario import Scenario
 from dotphase.scenario.tokens import Positions, isotropic
 from dotphase.theory.solver.starts import start
+from dotphase.theory.state_evolution.evaluator import RIVALS, evaluator_of
+from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
 A3 = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
 P3 = np.array([[1.0, 0.5, 0.0], [-0.5, 1.0, 0.3], [0.2, -0.3, 1.0]])

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
+
+import dotphase
+from dotphase.numerics.rules import Sobol
 from dotphase.theory.branches.continuation import (
     _present,
     find_fixed_points,
     follow,
     spinodal,
 )
-
-import dotphase
-from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**12)
 

@@ -5,6 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+
+import dotphase
+from dotphase import Estimate
+from dotphase.numerics.rules import Sobol
 from dotphase.theory.stability.breaking import (
     Breaking,
     Jumps,
@@ -16,11 +21,6 @@ from dotphase.theory.stability.breaking import (
 from dotphase.theory.stability.linearised import linearise
 from dotphase.theory.stability.spectra import spectra
 from dotphase.theory.stability.stability import breaking, stability
-from scipy.special import ndtri
-
-import dotphase
-from dotphase import Estimate
-from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**13)
 A, Q = 0.7, 0.3  # g = A sign(w), w ~ N(0, Q): two minima of energies −A w and A w

@@ -7,12 +7,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.evaluator import evaluator_of
-from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
-from dotphase import Overlaps, Positions, Scales, Scenario, Sobol, Tokens, attentions, load, paper, solve
-from dotphase.scenario import correlated, exponential_correlation, isotropic
-from dotphase.theory import one_step, sensitivities
+from dotphase import (
+    Overlaps,
+    Positions,
+    Scales,
+    Scenario,
+    Sobol,
+    Tokens,
+    attentions,
+    load,
+    paper,
+    solve,
+)
 from dotphase.bayes.limit import bayes
 from dotphase.learning.online.one_pass import one_pass
 from dotphase.numerics.precision import in_double
@@ -27,8 +34,12 @@ from dotphase.overlaps.correlated import (
     single,
 )
 from dotphase.overlaps.symmetric import coordinate_action, invariant_basis, stabiliser
+from dotphase.scenario import correlated, exponential_correlation, isotropic
 from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.theory import one_step, sensitivities
 from dotphase.theory.solver.starts import start
+from dotphase.theory.state_evolution.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps import compiled_evaluate
 
 RULE = Sobol(2**13)
 TWO = Scales(np.sqrt([0.4, 1.6]))

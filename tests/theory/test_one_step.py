@@ -5,6 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+import dotphase
+from dotphase.numerics.precision import in_double
+from dotphase.numerics.rules import Sobol
+from dotphase.overlaps.overlaps import Moments, coordinate_layout
+from dotphase.scenario.distribution import Law
 from dotphase.theory.stability.cluster_map import clusters_at, state_of
 from dotphase.theory.stability.clusters import (
     Averages,
@@ -17,12 +23,6 @@ from dotphase.theory.stability.clusters import (
     positive,
 )
 from dotphase.theory.stability.one_step import one_step, one_step_scan
-
-import dotphase
-from dotphase.numerics.precision import in_double
-from dotphase.numerics.rules import Sobol
-from dotphase.overlaps.overlaps import Moments, coordinate_layout
-from dotphase.scenario.distribution import Law
 from dotphase.theory.stability.stability import one_step as module
 
 Y = 400.0

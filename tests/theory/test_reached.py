@@ -3,10 +3,10 @@ another one."""
 
 import numpy as np
 import pytest
-from dotphase.theory.stability.one_sample import samples
 
 from dotphase import Sobol, paper, solve
 from dotphase.inner.minima import Lowest, Reached, as_minimum
+from dotphase.theory.stability.one_sample import samples
 
 RULE = Sobol(2**13)
 

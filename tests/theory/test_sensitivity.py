@@ -3,6 +3,9 @@ nodes."""
 
 import numpy as np
 import pytest
+
+import dotphase
+from dotphase.numerics.rules import Sobol
 from dotphase.theory.branches.sensitivity import (
     PARAMETERS,
     derivative,
@@ -10,9 +13,6 @@ from dotphase.theory.branches.sensitivity import (
     sensitivities,
 )
 from dotphase.theory.stability.linearised import linearise
-
-import dotphase
-from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**12)
 

@@ -3,12 +3,6 @@ failures."""
 
 import numpy as np
 import pytest
-from dotphase.theory.state_evolution.evaluator import evaluator_of
-from dotphase.theory.state_evolution.half_steps import (
-    compiled_evaluate,
-    compiled_input,
-    compiled_lowest,
-)
 
 from dotphase import attentions
 from dotphase.numerics.precision import in_double
@@ -24,6 +18,12 @@ from dotphase.scenario.tokens import Positions, Tokens
 from dotphase.theory.solver.solution import SolveError
 from dotphase.theory.solver.solve import solve, solve_many
 from dotphase.theory.solver.starts import start
+from dotphase.theory.state_evolution.evaluator import evaluator_of
+from dotphase.theory.state_evolution.half_steps import (
+    compiled_evaluate,
+    compiled_input,
+    compiled_lowest,
+)
 
 # Computed independently with 2^15 symmetrised points, to the digits shown: ε_g and ε_t at ω = 0.3.
 INDEPENDENT = {

@@ -2,6 +2,12 @@
 
 import numpy as np
 import pytest
+
+import dotphase
+from dotphase.inner.loss import loss_derivatives
+from dotphase.numerics.precision import in_double
+from dotphase.numerics.rules import Sobol
+from dotphase.overlaps.gauge import tangents
 from dotphase.theory.stability.breaking import Breaking
 from dotphase.theory.stability.linearised import linearise
 from dotphase.theory.stability.spectra import spectra
@@ -13,12 +19,6 @@ from dotphase.theory.stability.stability import (
     stability,
 )
 from dotphase.theory.state_evolution.half_steps import fields
-
-import dotphase
-from dotphase.inner.loss import loss_derivatives
-from dotphase.numerics.precision import in_double
-from dotphase.numerics.rules import Sobol
-from dotphase.overlaps.gauge import tangents
 
 RULE = Sobol(2**13)
 

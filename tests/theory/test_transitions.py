@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+
+import dotphase
+from dotphase.numerics.rules import Sobol
 from dotphase.theory.branches.continuation import follow
 from dotphase.theory.branches.roots import Absent, Difference, coarse_root, scan_points
 from dotphase.theory.branches.transitions import (
@@ -10,9 +13,6 @@ from dotphase.theory.branches.transitions import (
     phase,
     phase_of,
 )
-
-import dotphase
-from dotphase.numerics.rules import Sobol
 
 RULE = Sobol(2**13)
 

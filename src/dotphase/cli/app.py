@@ -6,18 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import (
-    attentions,
-    counting,
-    dynamics,
-    explore,
-    finite,
-    phases,
-    reproduce,
-    sweeps,
-    text,
-    theory,
-)
+from . import counting, dynamics, finite, phases, reproduce, studies, text, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -44,23 +33,14 @@ def _top(
 
 
 for _command in (
-    theory.solve,
-    theory.baseline,
-    theory.branches,
-    finite.train,
-    finite.gamp,
-    finite.compare,
+    *(theory.solve, theory.baseline, theory.branches),
+    *(finite.train, finite.gamp, finite.compare),
+    *(dynamics.dynamics, dynamics.bayes),
+    *(theory.attentions, phases.phase_diagram, phases.transition),
+    *(text.text, text.phase_of),
+    *(reproduce.reproduce, reproduce.explore),
 ):
-    app.command()(_command)
-for _command in (dynamics.dynamics, dynamics.bayes):
-    app.command()(_command)
-app.command()(attentions.attentions)
-app.command("phase-diagram")(phases.phase_diagram)
-app.command()(phases.transition)
-app.command()(text.text)
-app.command("phase-of")(text.phase_of)
-app.command()(reproduce.reproduce)
-app.command()(explore.explore)
+    app.command(_command.__name__.replace("_", "-"))(_command)
 app.add_typer(counting.app, name="counting")
-app.add_typer(sweeps.app, name="sweep")
-app.command()(sweeps.export)
+app.add_typer(studies.app, name="sweep")
+app.command()(studies.export)

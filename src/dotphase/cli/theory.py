@@ -1,4 +1,4 @@
-"""`dotphase solve`, `baseline` and `branches`: what the theory says."""
+"""`dotphase solve`, `baseline`, `branches`: predictions of the theory; `attentions`: the catalogue."""
 
 from __future__ import annotations
 
@@ -120,6 +120,19 @@ def branches(
         typer.echo(f"linear positional baseline: ε_lin = {linear}")
         _print_branches(rows)
     _say_if_stalled(found)
+
+
+def attentions(as_json: Json = False) -> None:
+    """The catalogue of attentions. Each by its name, with its formula and its parameters."""
+    from ..scenario.attentions.catalogue import ENTRIES
+
+    if as_json:
+        typer.echo(json.dumps([entry.to_dict() for entry in ENTRIES], indent=2, ensure_ascii=False))
+        return
+    told = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
+    rows = [[entry.kind, entry.formula, told(entry.numbers)] for entry in ENTRIES]
+    title = "attentions, s = h hᵀ, or h_Q h_Kᵀ if not tied; by name in scenario files and with --student"
+    print_table([["kind", "S[h]_ij", "parameters"], *rows], title)
 
 
 def _say_if_stalled(found: Iterable[Solution]) -> None:

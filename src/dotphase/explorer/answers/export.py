@@ -91,4 +91,4 @@ def study(asked: Export) -> str:
 def _student(task: Task) -> str:
     """The student in Python."""
     kind, *given = STUDENTS[task.student][1].items()
-    return f"{kind[1]}_attention({', '.join(f'{name}={value!r}' for name, value in given)})"
+    return f"attentions.{kind[1]}({', '.join(f'{name}={value!r}' for name, value in given)})"

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import BASELINE, COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure
-from ..frame.style import (
-    BASELINE,
-    COLOURS,
-    MARKERS,
-    SYMBOLS,
-    curve,
-    in_thousandths,
-    legend_below,
-    letter,
-    panels,
-    points,
-)
+from ..frame.style import SYMBOLS, in_thousandths, legend_below, letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, panels, points
 from ..frame.figure import Datasets, PaperFigure, make_study
 from ..frame.reading import dim, seed_mean
-from ..frame.style import COLOURS, MARKERS, letter, panels, points
+from ..frame.style import letter
 
 if TYPE_CHECKING:
     import xarray

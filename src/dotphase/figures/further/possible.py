@@ -6,19 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import BASELINE, COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import (
-    BASELINE,
-    COLOURS,
-    MARKERS,
-    SYMBOLS,
-    curve,
-    in_thousandths,
-    panels,
-    points,
-    upright,
-)
+from ..frame.style import SYMBOLS, in_thousandths, upright
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:
@@ -75,9 +66,9 @@ def studies(quality: str) -> dict[str, Study]:
 
 def _reached() -> bool:
     """Whether studies can ask for the minimum that training reaches."""
-    from ...studies.study.computation import kind_named
+    from ...studies.study.computation import computation_named
 
-    return "minimum" in kind_named("theory").model_fields
+    return "minimum" in computation_named("theory").model_fields
 
 
 def draw(datasets: Datasets) -> Figure:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import COLOURS, MARKERS, SYMBOLS, curve, legend_below, letter, panels, points
+from ..frame.style import SYMBOLS, legend_below, letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, panels
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import COLOURS, MARKERS, legend_below, letter, panels
+from ..frame.style import legend_below, letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:

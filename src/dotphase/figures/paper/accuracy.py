@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import (
-    COLOURS,
-    MARKERS,
-    SYMBOLS,
-    curve,
-    in_thousandths,
-    legend_below,
-    letter,
-    panels,
-    points,
-)
+from ..frame.style import SYMBOLS, in_thousandths, legend_below, letter
 
 if TYPE_CHECKING:
     import xarray

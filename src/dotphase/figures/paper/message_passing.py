@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, panels, points
 from ..frame.figure import Datasets, PaperFigure, make_study
 from ..frame.reading import seed_mean
-from ..frame.style import COLOURS, panels, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..frame.style import COLOURS, STYLE, diverging
+from ...plotting.style import COLOURS, STYLE
+from ..frame.style import diverging
 
 if TYPE_CHECKING:
     import xarray

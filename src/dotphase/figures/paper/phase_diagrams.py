@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import panels
 from ..frame.figure import Claim, Datasets, PaperFigure, make_study
 from ..frame.reading import FALLEN, dim, seed_mean
-from ..frame.style import SYMBOLS, diverging, letter, panels
+from ..frame.style import SYMBOLS, diverging, letter
 from .phase_diagram import round_ticks
 from .three_panels import BRANCHES
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, panels
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import COLOURS, MARKERS, letter, panels
+from ..frame.style import letter
 from .sizes import VARIANCE, draw_cloud, draw_theory
 from .three_panels import BRANCHES
 

@@ -7,21 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure
 from ..frame.reading import Line
-from ..frame.style import (
-    COLOURS,
-    MARKERS,
-    SYMBOLS,
-    curve,
-    in_thousandths,
-    legend_below,
-    letter,
-    name_overlaps,
-    panels,
-    points,
-)
+from ..frame.style import SYMBOLS, in_thousandths, legend_below, letter, name_overlaps
 from .three_panels import (
     BRANCHES,
     OVERLAPS,

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import COLOURS, MARKERS, WIDTH, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import COLOURS, MARKERS, WIDTH, letter, points
+from ..frame.style import letter
 from .three_panels import BRANCHES, OVERLAPS
 
 if TYPE_CHECKING:

@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...plotting.style import BASELINE, COLOURS, DASHES, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import (
-    BASELINE,
-    COLOURS,
-    DASHES,
-    SYMBOLS,
-    curve,
-    legend_below,
-    letter,
-    panels,
-    points,
-)
+from ..frame.style import SYMBOLS, legend_below, letter
 from .three_panels import BRANCHES, experiment_winner, theory_winner
 
 if TYPE_CHECKING:

@@ -9,23 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...plotting.style import BASELINE, COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import make_study
 from ..frame.reading import Line
-from ..frame.style import (
-    BASELINE,
-    COLOURS,
-    MARKERS,
-    SYMBOLS,
-    curve,
-    in_thousandths,
-    legend_below,
-    letter,
-    name_overlaps,
-    panels,
-    points,
-    upright,
-)
+from ..frame.style import SYMBOLS, in_thousandths, legend_below, letter, name_overlaps, upright
 
 if TYPE_CHECKING:
     import xarray

@@ -12,8 +12,7 @@ from ...scenario.scenario import Scenario
 from ..study.axes import same_axis
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
-from ._rows import with_errors
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of, with_errors
 
 
 class Baseline(Computation):

@@ -12,7 +12,7 @@ from ...scenario.scenario import Scenario
 from ..study.axes import same_axis
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of
 
 NUMBERS = ("test_error", "test_error_error", "q", "q_error", "threshold")
 

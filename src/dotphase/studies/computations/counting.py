@@ -12,7 +12,7 @@ from pydantic import Field
 from ...scenario.scenario import Scenario
 from ..study.computation import Computation, Point, columns
 from ..study.layout import Variable
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of
 
 if TYPE_CHECKING:
     from ...counting import Experiment, Run

@@ -13,7 +13,7 @@ from ...numerics.rules import GaussHermite, Rule, Sobol
 from ...scenario.scenario import Scenario
 from ..study.computation import Computation, Point, columns
 from ..study.layout import Variable
-from ._rows import solution_row
+from ._common import solution_row
 
 PUBLISHED = "published"
 NUMBERS = ("q", "V", "m", "theta", "test_error", "train_loss")

@@ -11,7 +11,7 @@ from pydantic import Field
 from ...scenario.scenario import Scenario
 from ..study.computation import Computation, Point, columns
 from ..study.layout import Variable
-from ._rows import BREAKING, breaking_row, solution_row, with_errors
+from ._common import BREAKING, breaking_row, solution_row, with_errors
 
 PARTS = ("q", "V", "m", "theta")
 NUMBERS = (

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of
 
 if TYPE_CHECKING:
     from ...text.universality import Universality

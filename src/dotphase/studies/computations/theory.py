@@ -1,4 +1,4 @@
-"""`kind = "theory"`: branches of the theory as d → ∞."""
+"""Branches of the theory as d → ∞ (`theory`), and students with both mechanisms at once (`mixed`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from ...scenario.scenario import Scenario
 from ..study.computation import Computation, Point, columns
 from ..study.layout import Variable
-from ._rows import BREAKING, breaking_row, solution_row
+from ._common import BREAKING, breaking_row, solution_row
 
 if TYPE_CHECKING:
     from ...theory.branches.rows import Found
@@ -165,3 +165,42 @@ class Theory(Computation):
 
         row = solution_row(found.solution)
         return row | breaking_row(breaking_at(found) if judged else None) if self.stability else row
+
+
+class Mixed(Computation):
+    """Solved from θ in the first column and m in the second; m and theta are sizes, ‖m_1‖ and
+    ‖θ_1‖. As α grows, θ can set in continuously: `mechanism` says what the fixed point has.
+
+    - `nodes`: of the Gaussian average; `seed`: which scrambles.
+    """
+
+    place: ClassVar[str] = "threads"
+
+    kind: Literal["mixed"] = "mixed"
+    nodes: int = Field(2**13, ge=64)
+    seed: int = Field(0, ge=0)
+
+    def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
+        if scenario.ranks[0] < 2:
+            raise ValueError("kind: a mixed start needs a student of rank two or more")
+
+    def variables(self) -> dict[str, Variable]:
+        numbers = ("test_error", "train_loss", "m", "theta")
+        names = (*numbers, *(f"{name}_error" for name in numbers), "residual", "evaluations")
+        return {name: Variable() for name in names} | {"mechanism": Variable((), "str")}
+
+    def compute_point(self, point: Point) -> dict[str, Any]:
+        from ...numerics.rules import Sobol
+        from ...theory.solver.solve import solve
+        from ...theory.solver.starts import both_mechanisms
+
+        rule = Sobol(self.nodes, seed=self.seed)
+        found = solve(point.scenario, both_mechanisms(point.scenario), rule=rule, rtol=None)
+        row = solution_row(found)
+        for name in ("m", "theta"):
+            value, error = getattr(found.overlaps, name)[0], getattr(found.overlap_errors, name)[0]
+            row |= {
+                name: float(np.linalg.norm(value)),
+                f"{name}_error": float(np.linalg.norm(error)),
+            }
+        return row

@@ -1,4 +1,4 @@
-"""`kind = "training"`: training at finite d, from named starts, for several seeds."""
+"""Experiments at finite d from named starts, for several seeds: `training` and message passing (`gamp`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of
 
 if TYPE_CHECKING:
     from ...finite.training.runs import Runs
@@ -92,3 +92,23 @@ class Training(Experiment):
         given = {"rate": self.rate, "steps": self.steps, "tolerance": self.tolerance}
         given = {name: value for name, value in given.items() if value is not None}
         return replace(as_optimiser(self.optimiser, self.precision), **given)  # type: ignore[type-var]
+
+
+class Gamp(Experiment):
+    """Message passing to a critical point of training: `damping`, `iterations`, `tolerance` as in
+    `dotphase.gamp`."""
+
+    kind: Literal["gamp"] = "gamp"
+    damping: float = Field(0.8, ge=0, lt=1)
+    iterations: int = Field(1000, ge=1)
+    tolerance: float = Field(1e-7, gt=0)
+
+    def perform(self, point: Point, start: str, seeds: Sequence[int]) -> Runs:
+        from ...finite.message_passing.gamp import gamp
+
+        options = {
+            "damping": self.damping,
+            "iterations": self.iterations,
+            "tolerance": self.tolerance,
+        }
+        return gamp(point.scenario, self.d, start, seeds, **options)

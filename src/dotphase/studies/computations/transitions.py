@@ -13,7 +13,7 @@ from ...scenario.scenario import Scenario
 from ..study.axes import is_number_of, same_axis
 from ..study.computation import Computation, Point, columns
 from ..study.layout import Variable
-from ._rows import with_errors
+from ._common import with_errors
 
 if TYPE_CHECKING:
     from ...theory.branches.transitions import Transition

@@ -1,15 +1,14 @@
-"""What can be computed at a point: the base of all kinds, and how a kind is found by its name.
+"""The base class of all computations, and how a computation is found by its name.
 
-A kind is one short file in `kinds/` with one class: its parameters, its own dimensions, its
-variables, and what it computes at a point. A study may also name a class of yours, `kind =
-"package.module:Class"`.
+A computation is one class: its parameters, its own dimensions, its variables, and what it computes
+at a point. Those of the package are listed in `computations/__init__.py`. A study may also name a
+class of yours, `kind = "package.module:Class"`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -24,11 +23,11 @@ class Point(NamedTuple):
 
     - `scenario`: with the numbers of this point.
     - `values`: the value of every axis here.
-    - `own`: which entries of the kind's own dimensions this unit of work is for (all seeds, or
-      some).
+    - `own`: the entries of the computation's own dimensions that this unit of work computes (all
+      seeds, or some).
     - `known`: results of the computations this one `needs`: label → quantity → array over the
-      dimensions that are left at this point, in their order; coordinates of these are there by
-      their names.
+      dimensions that remain at this point, in their order; and the coordinates of these dimensions
+      by name.
     """
 
     scenario: Scenario
@@ -42,41 +41,40 @@ class Computation(BaseModel):
 
     - `at`: values of an axis for this computation alone (training at fewer α than the theory, say);
       the dimension is then called `label_axis`.
-    - `place`: what uses several cores on one machine: "threads", which share a compilation, or
+    - `place`: how it uses several cores of one machine: "threads", which share a compilation, or
       "processes".
+    - `growing`: parameters that only make its own dimensions longer, so that a store can be
+      extended.
+    - `whole`: one outcome for a point, not one for each entry of its own dimensions.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     place: ClassVar[str] = "processes"
-    growing: ClassVar[
-        tuple[str, ...]
-    ] = ()  # parameters that only make the kind's own dimensions longer
-    whole: ClassVar[bool] = (
-        False  # one outcome for a point, not one for each entry of its own dimensions
-    )
+    growing: ClassVar[tuple[str, ...]] = ()
+    whole: ClassVar[bool] = False
 
     kind: Any
     at: dict[str, Axis] = Field(default_factory=dict)
 
     def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-        """The axes the result depends on: numbers of the scenario, and parameters of the kind
-        itself."""
+        """The axes the result depends on: numbers of the scenario, and parameters of the
+        computation."""
         return tuple(
             axis for axis in axes if is_number_of(scenario, axis) or axis in type(self).model_fields
         )
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
-        """The kind's own dimensions and their coordinates."""
+        """Its own dimensions and their coordinates."""
         return {}
 
     def variables(self) -> dict[str, Variable]:
-        """The quantities; `outcome`, `reason` and `seconds` are there for every entry unless given
+        """The quantities; `outcome`, `reason` and `seconds` are added for every entry unless given
         here."""
         raise NotImplementedError
 
     def unit(self, axes: Sequence[str]) -> dict[str, int | None]:
-        """How far one unit of work reaches along each dimension, None for all of it. Unless given:
-        one value of each of the `axes` it depends on, all of the kind's own dimensions."""
+        """How many values one unit of work covers along each dimension, None for all of them.
+        Unless given: one value of each of the `axes` it depends on, all of its own dimensions."""
         return {}
 
     def needs(self) -> tuple[str, ...]:
@@ -85,23 +83,23 @@ class Computation(BaseModel):
 
     @property
     def separable(self) -> bool:
-        """Whether the points of a unit can be computed one by one, so that one that fails leaves
-        the others alone."""
+        """Whether the points of a unit can be computed one by one, so that a point that fails does
+        not spoil the others."""
         return True
 
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
-        """Raise a `ValueError` on parameters that do not go with the study."""
+        """Raise a `ValueError` if the parameters do not fit the study."""
 
     def compute(self, points: Sequence[Point]) -> dict[str, Any]:
         """Every quantity at every point of one unit: arrays whose first axis is the points'."""
         return columns([self.at_point(point).compute_point(point) for point in points])
 
     def compute_point(self, point: Point) -> dict[str, Any]:
-        """Every quantity at one point, for kinds whose points do not know of each other."""
+        """Every quantity at one point, for computations whose points are independent."""
         raise NotImplementedError
 
     def at_point(self, point: Point) -> Computation:
-        """This kind with the parameters that are axes of the study at their values here."""
+        """This computation with the parameters that are axes of the study at their values here."""
         own = {
             name: value for name, value in point.values.items() if name in type(self).model_fields
         }
@@ -122,40 +120,33 @@ def columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def kind_named(name: str, trust_code: bool = False) -> type[Computation]:
-    """The class a study means by `kind = name`."""
+def computation_named(name: str, trust_code: bool = False) -> type[Computation]:
+    """The class of the computation that a study names by `kind = name`."""
     if ":" in name:
         found = named_object(name, "kind", trust_code)
-        if not _is_kind(found):
-            raise ValueError(f"kind: {name!r} is no class derived from dotphase.studies.Computation")
+        if not (isinstance(found, type) and issubclass(found, Computation)):
+            raise ValueError(
+                f"kind: {name!r} is no class derived from dotphase.studies.Computation"
+            )
         return found
-    if name not in kind_names():
-        raise ValueError(
-            f"kind: expected one of {', '.join(kind_names())} or package.module:Class, got {name!r}"
-        )
-    module = import_module(f"..computations.{name}", __package__)
-    return next(
-        found
-        for found in vars(module).values()
-        if _is_kind(found) and found.model_fields["kind"].default == name
-    )
+    from ..computations import COMPUTATIONS
+
+    if name not in COMPUTATIONS:
+        known = ", ".join(COMPUTATIONS)
+        raise ValueError(f"kind: expected one of {known} or package.module:Class, got {name!r}")
+    module, attribute = COMPUTATIONS[name]
+    return getattr(import_module(f"..computations.{module}", __package__), attribute)
 
 
-def kind_names() -> list[str]:
-    """The kinds of this package, one per file in `kinds/`."""
-    from .. import computations as kinds
+def all_computations() -> Iterator[type[Computation]]:
+    """The computations of this package."""
+    from ..computations import COMPUTATIONS
 
-    return sorted(
-        found.name for found in iter_modules(kinds.__path__) if not found.name.startswith("_")
-    )
-
-
-def all_kinds() -> Iterator[type[Computation]]:
-    return map(kind_named, kind_names())
+    return map(computation_named, COMPUTATIONS)
 
 
 def named_object(name: str, field: str, trust_code: bool) -> Any:
-    """What `package.module:name` stands for: importing it runs code, which must have been allowed."""
+    """The object `package.module:name`. Importing it runs code, which must have been allowed."""
     module, _, attribute = name.partition(":")
     if not trust_code:
         asked = "run code that comes with a study only if you trust it: --trust-code, or trust_code=True"
@@ -166,7 +157,3 @@ def named_object(name: str, field: str, trust_code: bool) -> Any:
         return getattr(import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise ValueError(f"{field}: {name!r} cannot be imported: {error}") from None
-
-
-def _is_kind(found: Any) -> bool:
-    return isinstance(found, type) and issubclass(found, Computation)

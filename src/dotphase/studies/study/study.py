@@ -26,7 +26,7 @@ from ...scenario.files import scenario_from_tables, scenario_to_tables
 from ...scenario.scenario import Scenario
 from ...scenario.tables import PaperTable, complaint, validated
 from .axes import Axis, is_number_of, plain, same_axis, values_of
-from .computation import Computation, all_kinds, kind_named, named_object
+from .computation import Computation, all_computations, computation_named, named_object
 from .layout import Label
 
 DAY = 86_400.0
@@ -37,7 +37,7 @@ def _computation(given: Any, info: ValidationInfo) -> Computation:
         return given
     if not isinstance(given, dict) or not isinstance(given.get("kind"), str):
         raise ValueError("expected a table with a `kind`")
-    return kind_named(given["kind"], _trusted(info)).model_validate(given)
+    return computation_named(given["kind"], _trusted(info)).model_validate(given)
 
 
 def _trusted(info: ValidationInfo) -> bool:
@@ -225,7 +225,9 @@ def study_from(tables: dict[str, Any], *, trust_code: bool = False) -> Study:
     except ValidationError as error:
         inside = lambda place: len(place) > 2 and place[0] == "compute"
         kind = lambda place: (
-            kind_named(tables["compute"][place[1]]["kind"], trust_code) if inside(place) else None
+            computation_named(tables["compute"][place[1]]["kind"], trust_code)
+            if inside(place)
+            else None
         )
         raise ValueError(complaint(Study, error, ("Linspace", "Logspace"), kind)) from None
 
@@ -251,7 +253,7 @@ def study_schema() -> dict[str, Any]:
     schema = Study.model_json_schema()
     definitions = schema.setdefault("$defs", {})
     references: list[dict[str, str]] = []
-    for kind in all_kinds():
+    for kind in all_computations():
         own = kind.model_json_schema(ref_template="#/$defs/{model}")
         definitions |= own.pop("$defs", {})
         definitions[kind.__name__] = own

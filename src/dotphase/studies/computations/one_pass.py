@@ -1,4 +1,4 @@
-"""`kind = "dynamics"`: one-pass learning as d → ∞ and, with `d`, simulated for several seeds."""
+"""One-pass learning: its course from a start (`dynamics`), and the flow of m and θ (`flow`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
-from ._seeds import Seeds, seeds_of
+from ._common import Seeds, seeds_of
 
 OVERLAPS = ("q", "m", "theta")
 LIMIT = (*OVERLAPS, "test_error", *(f"{name}_error" for name in (*OVERLAPS, "test_error")))
@@ -86,3 +86,58 @@ class Dynamics(Computation):
         flat = np.full(self.points, np.nan)
         flat[: len(values)] = np.reshape(values, (len(values), -1))[:, 0]
         return flat
+
+
+class Flow(Computation):
+    """dm/d(ηt) and d(θ/ρ)/d(ηt) on a grid without noise, the population loss, and the basin of
+    every node.
+
+    - `ridge`: λ₁, λ/α unless given; `largest_m`, `largest_theta`: the corner of the grid; `nodes`:
+      per direction.
+
+    `rest_m`, `rest_theta`, `rest_rate` (the fastest growth of a small deviation), `rest_kind`:
+    points where it rests, in the order of their loss; `basin` is a number in that list.
+    """
+
+    place: ClassVar[str] = "threads"
+    whole: ClassVar[bool] = True
+    most_rest: ClassVar[int] = 8  # rest points that are stored; more have not been seen
+
+    kind: Literal["flow"] = "flow"
+    ridge: float | None = Field(None, ge=0)
+    largest_m: float = Field(0.45, gt=0)
+    largest_theta: float = Field(1.15, gt=0)
+    nodes: int = Field(20, ge=5)
+
+    def coordinates(self) -> dict[str, Sequence[Any]]:
+        m, theta = (
+            np.linspace(0, end, self.nodes).tolist() for end in (self.largest_m, self.largest_theta)
+        )
+        return {"m": m, "theta": theta, "rest": range(self.most_rest)}
+
+    def variables(self) -> dict[str, Variable]:
+        grid = {
+            name: Variable(("m", "theta")) for name in ("speed_m", "speed_theta", "loss", "basin")
+        }
+        rest = {f"rest_{name}": Variable(("rest",)) for name in ("m", "theta", "loss", "rate")}
+        return grid | rest | {"rest_kind": Variable(("rest",), "str")}
+
+    def compute_point(self, point: Point) -> dict[str, Any]:
+        from ...learning.online.phase_portrait import plane
+
+        own = self.coordinates()
+        found = plane(point.scenario, np.array(own["m"]), np.array(own["theta"]), ridge=self.ridge)
+        rest = found.rest[: self.most_rest]
+        padded = lambda values: [*values, *[np.nan] * (self.most_rest - len(rest))]
+        row: dict[str, Any] = {
+            f"rest_{name}": padded([getattr(r, name) for r in rest])
+            for name in ("m", "theta", "loss")
+        }
+        row |= {"speed_m": found.velocity[..., 0], "speed_theta": found.velocity[..., 1]}
+        row |= {
+            "loss": found.loss,
+            "basin": found.basin.astype(float),
+            "rest_rate": padded(max(r.rates) for r in rest),
+        }
+        kinds = [f"{r.mechanism} {r.kind}" for r in rest] + [""] * (self.most_rest - len(rest))
+        return row | {"rest_kind": kinds, "outcome": "converged", "reason": ""}

@@ -1,11 +1,11 @@
-"""How answers become rows of a table: the one place where a solution of the theory is turned into
-named entries."""
+"""What the computations share: seeds, and rows of named numbers made from results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator
 
 from ...results.estimate import Estimate
 
@@ -54,3 +54,20 @@ def breaking_row(found: Breaking | None) -> dict[str, Any]:
     known = (found.regular, found.density, found.squared_jump, found.ratio)
     named = zip(BREAKING, known, strict=True)
     return with_errors(**{name: at or unknown for name, at in named}) | {"symmetry": found.verdict}
+
+
+def seeds_of(seeds: int | tuple[int, ...]) -> list[int]:
+    """The seeds that are meant."""
+    return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+
+
+def _sensible(seeds: int | tuple[int, ...]) -> int | tuple[int, ...]:
+    listed = seeds_of(seeds)
+    if not listed or min(listed) < 0 or len(set(listed)) < len(listed):
+        raise ValueError(
+            f"expected a positive number of seeds or different seeds from 0 up, got {seeds!r}"
+        )
+    return seeds
+
+
+Seeds = Annotated[int | tuple[int, ...], AfterValidator(_sensible)]
