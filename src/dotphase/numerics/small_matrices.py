@@ -6,6 +6,7 @@ many calls more.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 
 
@@ -45,3 +46,48 @@ def transposed(matrix):
 def _assembled(rows, shape):
     entry = lambda value: jnp.zeros(shape) if value is None else jnp.broadcast_to(value, shape)
     return jnp.stack([jnp.stack([entry(value) for value in row], axis=-1) for row in rows], axis=-2)
+
+
+# Functions of symmetric matrices that act on their eigenvalues
+
+
+def _spectral(function, slope):
+    """The function of a symmetric matrix that acts on its eigenvalues.
+
+    Its derivative is, in the eigenbasis, a product entry by entry with slope(a, b) = (f(a) −
+    f(b))/(a − b), written so that it holds for equal eigenvalues too.
+    """
+
+    def parts(matrix):
+        values, vectors = jnp.linalg.eigh(matrix)
+        return values, vectors, (vectors * function(values)[..., None, :]) @ transposed(vectors)
+
+    of = jax.custom_jvp(lambda matrix: parts(matrix)[2])
+
+    def push(primals, tangents):
+        values, vectors, image = parts(primals[0])
+        inner = transposed(vectors) @ tangents[0] @ vectors
+        turned = slope(values[..., :, None], values[..., None, :]) * inner
+        return image, vectors @ turned @ transposed(vectors)
+
+    of.defjvp(push)
+    return of
+
+
+def _over_its_argument(function, quadratic: float):
+    """f(t)/t for odd f(t) = t + quadratic·t³ + …"""
+    small = lambda t: jnp.abs(t) < 1e-4
+    return lambda t: jnp.where(
+        small(t), 1 + quadratic * t**2, function(t) / jnp.where(small(t), 1.0, t)
+    )
+
+
+_sinhc, _artanhc = _over_its_argument(jnp.sinh, 1 / 6), _over_its_argument(jnp.arctanh, 1 / 3)
+
+exponential = _spectral(jnp.exp, lambda a, b: jnp.exp((a + b) / 2) * _sinhc((a - b) / 2))
+half_log = _spectral(lambda a: 0.5 * jnp.log(a), lambda a, b: _artanhc((a - b) / (a + b)) / (a + b))
+root = _spectral(jnp.sqrt, lambda a, b: 1 / (jnp.sqrt(a) + jnp.sqrt(b)))
+inverse_root = _spectral(
+    lambda a: 1 / jnp.sqrt(a),
+    lambda a, b: -1 / (jnp.sqrt(a) * jnp.sqrt(b) * (jnp.sqrt(a) + jnp.sqrt(b))),
+)

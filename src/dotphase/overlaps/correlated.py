@@ -13,11 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..numerics.small_matrices import transposed
+from ..numerics.small_matrices import exponential, half_log, inverse_root, root, transposed
 from .overlaps import Factors, Overlaps, coordinate_layout
 
 FLOOR = 1e-16  # as in `coordinates.py`
@@ -111,48 +110,3 @@ def _symmetric(entries: Any, size: int) -> Any:
     place = np.zeros((size, size), int)
     place[rows, columns] = place[columns, rows] = np.arange(len(rows))
     return entries[:, place]
-
-
-# ------------------------------------------------------------------ functions of symmetric matrices
-
-
-def _spectral(function, slope):
-    """The function of a symmetric matrix that acts on its eigenvalues.
-
-    Its derivative is, in the eigenbasis, a product entry by entry with slope(a, b) = (f(a) −
-    f(b))/(a − b), written so that it holds for equal eigenvalues too.
-    """
-
-    def parts(matrix):
-        values, vectors = jnp.linalg.eigh(matrix)
-        return values, vectors, (vectors * function(values)[..., None, :]) @ transposed(vectors)
-
-    of = jax.custom_jvp(lambda matrix: parts(matrix)[2])
-
-    def push(primals, tangents):
-        values, vectors, image = parts(primals[0])
-        inner = transposed(vectors) @ tangents[0] @ vectors
-        turned = slope(values[..., :, None], values[..., None, :]) * inner
-        return image, vectors @ turned @ transposed(vectors)
-
-    of.defjvp(push)
-    return of
-
-
-def _over_its_argument(function, quadratic: float):
-    """f(t)/t for odd f(t) = t + quadratic·t³ + …"""
-    small = lambda t: jnp.abs(t) < 1e-4
-    return lambda t: jnp.where(
-        small(t), 1 + quadratic * t**2, function(t) / jnp.where(small(t), 1.0, t)
-    )
-
-
-_sinhc, _artanhc = _over_its_argument(jnp.sinh, 1 / 6), _over_its_argument(jnp.arctanh, 1 / 3)
-
-exponential = _spectral(jnp.exp, lambda a, b: jnp.exp((a + b) / 2) * _sinhc((a - b) / 2))
-half_log = _spectral(lambda a: 0.5 * jnp.log(a), lambda a, b: _artanhc((a - b) / (a + b)) / (a + b))
-root = _spectral(jnp.sqrt, lambda a, b: 1 / (jnp.sqrt(a) + jnp.sqrt(b)))
-inverse_root = _spectral(
-    lambda a: 1 / jnp.sqrt(a),
-    lambda a, b: -1 / (jnp.sqrt(a) * jnp.sqrt(b) * (jnp.sqrt(a) + jnp.sqrt(b))),
-)
