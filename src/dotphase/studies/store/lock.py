@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from ...numerics.extras import require
 
 PATIENCE = 0.3  # seconds: someone who only looks holds the lock for an instant
 
@@ -29,6 +29,9 @@ class LockedError(ValueError):
 @contextmanager
 def locked(store: Path) -> Iterator[None]:
     """Hold the lock of a store while the block runs, or raise `LockedError`."""
+    require("studies need", "studies")
+    from filelock import FileLock, Timeout
+
     path = lock_path(store)
     owner, lock = _owner(path), FileLock(path)
     try:
