@@ -23,9 +23,7 @@ from ..theory.branches.transitions import Phase, critical, phase
 from .distribution import MeasuredTokens, tokens_from_samples
 from .sentences import Sentences
 
-FALL = 2 / 3  # of the positional attention from token to token: at L = 2 the paper's standard A
 BETWEEN = (0.2, 5.0)  # where α_c is looked for
-NODES = 2**15
 
 
 @under_any_name
@@ -43,7 +41,8 @@ def scenario_of(
     """
     tokens = law.tokens if isinstance(law, MeasuredTokens) else law
     length = tokens.gamma.shape[1]
-    A = FALL ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
+    # falls by 2/3 from token to token: at L = 2 this is the paper's standard A
+    A = (2 / 3) ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
     encodings = Positions(np.linspace(1, -1, length)[None])
     teacher = attentions.mixture(A / A.sum(1, keepdims=True), omega)
     return Scenario(teacher, attentions.softmax(1), tokens, encodings, alpha, ridge)
@@ -116,7 +115,7 @@ def phase_of(
     scenario: Scenario | None = None,
     *,
     minimum: str = "reached",
-    nodes: int = NODES,
+    nodes: int = 2**15,
     progress: Progress = False,
 ) -> TextPhase:
     """Which mechanism a student learns from these sentences, as the theory with their measured law

@@ -19,8 +19,6 @@ from typing import Any
 
 from ...numerics.extras import require
 
-PATIENCE = 0.3  # seconds: someone who only looks holds the lock for an instant
-
 
 class LockedError(ValueError):
     """Someone else is writing the store."""
@@ -37,7 +35,7 @@ def locked(store: Path) -> Iterator[None]:
     try:
         if _elsewhere(owner):
             raise LockedError(_complaint(store, path))
-        lock.acquire(timeout=PATIENCE)
+        lock.acquire(timeout=0.3)  # a reader holds the lock for less than that
     except Timeout:
         raise LockedError(_complaint(store, path)) from None
     try:

@@ -6,8 +6,8 @@ import shutil
 import sys
 
 import pytest
-from test_sweeps_runner import ALPHAS
-from toy_kinds import run_study, toy_study
+from test_studies_runner import ALPHAS
+from toy_computations import run_study, toy_study
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
