@@ -18,7 +18,10 @@ from dotphase.studies.store.store import read_header
 from dotphase.studies.store.view import open_study
 from dotphase.studies.study.export import export
 
-TRAP = "import pathlib\npathlib.Path({mark!r}).touch()\ndef fly(): pathlib.Path({mark!r}).touch()\nclass Computation: pass\n"
+TRAP = (
+    "import pathlib\npathlib.Path({mark!r}).touch()\n"
+    "def fly(): pathlib.Path({mark!r}).touch()\nclass Computation: pass\n"
+)
 
 
 class Bomb:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from ..scenario.names import under_any_name
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import Positions, Tokens
 from ..theory.baseline import linear_baseline
-from ..theory.branches.roots import Transition
-from ..theory.branches.transitions import Phase, critical, phase
 from .distribution import MeasuredTokens, tokens_from_samples
 from .sentences import Sentences
+
+if TYPE_CHECKING:
+    from ..theory.branches.roots import Transition
+    from ..theory.branches.transitions import Phase
+
 
 BETWEEN = (0.2, 5.0)  # where α_c is looked for
 
@@ -132,6 +135,8 @@ def phase_of(
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """
+    from ..theory.branches.transitions import critical, phase
+
     begin, law = perf_counter(), tokens_from_samples(sentences, alike=True)
     task = (
         scenario_of(law, alpha=sentences.count / sentences.dimension)

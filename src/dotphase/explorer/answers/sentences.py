@@ -10,7 +10,7 @@ for a student with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,10 @@ from ...overlaps.correlated import group, grouped
 from ...results.json import plain
 from ...scenario.scenario import Scenario
 from ...theory.solver.solution import USABLE, Solution
-from ...theory.stability.one_sample import Samples, samples
+
+if TYPE_CHECKING:
+    from ...theory.stability.one_sample import Samples
+
 
 TWO_TOKENS = "the inner problem can be drawn for students of rank one"
 
@@ -74,6 +77,8 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
     Of many samples the one is shown whose lowest minimum and the one that training reaches are
     closest in energy without being the same; where every sample reaches its lowest, any.
     """
+    from ...theory.stability.one_sample import samples
+
     if solution.outcome not in USABLE:
         raise ValueError(f"{solution.branch}: {solution.outcome}: {solution.reason}")
     if solution.scenario.ranks != (1, 1) or solution.scenario.length != 2:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..store.code import describe_code
-from ..store.extend import prepared
 from ..store.lock import locked
 from ..store.store import FINISHED, Contents, Key, WritableStore
 from ..store.view import open_study, write_view
@@ -72,6 +71,8 @@ def run_study(
 
     **Example**: `run_study(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
+    from ..store.extend import prepared
+
     study = study if isinstance(study, Study) else study_from(study, trust_code=trust_code)
     if workers < 1:
         raise ValueError(f"workers: at least one is needed, got {workers}")
