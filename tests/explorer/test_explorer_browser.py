@@ -246,7 +246,10 @@ def test_all_four_views_fit_one_screen(visit, theme):
         page.click(f"#tab-{view}")
         page.wait_for_timeout(300)
         assert page.evaluate("document.documentElement.scrollHeight") <= 900
-        hidden = "[...document.querySelectorAll('.card')].filter(c => c.scrollHeight > c.clientHeight + 1).map(c => c.id)"
+        hidden = (
+            "[...document.querySelectorAll('.card')]"
+            ".filter(c => c.scrollHeight > c.clientHeight + 1).map(c => c.id)"
+        )
         assert page.evaluate(hidden) == []
         small = "[...document.querySelectorAll('.plot')].map(p => p.clientHeight).filter(h => h && h < 140)"
         assert page.evaluate(small) == []

@@ -7,7 +7,8 @@ import xarray
 
 from dotphase.figures.frame.catalogue import MODULES, chosen, figure_named
 from dotphase.figures.frame.figure import QUALITIES, Claim
-from dotphase.figures.frame.style import COLOURS, on_the_page
+from dotphase.figures.frame.style import on_the_page
+from dotphase.plotting.style import COLOURS
 from dotphase.studies.study.plan import plans_of
 
 WORDS = {"outcome": "converged", "mechanism": "semantic", "winner": "semantic"}

@@ -12,7 +12,7 @@ from dotphase.cli.app import app
 from dotphase.figures.frame import catalogue
 from dotphase.figures.frame.figure import Claim, PaperFigure, make_study
 from dotphase.figures.frame.reproduce import read_records, reproduce
-from dotphase.figures.frame.style import panels
+from dotphase.plotting.style import panels
 from dotphase.studies.store.store import Store
 from dotphase.studies.study.computation import Computation
 from dotphase.studies.study.layout import Variable

@@ -19,6 +19,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from ..numerics.extras import MissingPackageError
 from . import INTERRUPTED
 
 NO_ANSWER, CUT_OFF = 3, 141
@@ -58,8 +59,8 @@ def one_line_errors() -> Iterator[None]:
         _leave_quietly()
     except ClickException as error:
         _refuse(error.format_message())
-    except ModuleNotFoundError as error:
-        _refuse(_missing(error))
+    except MissingPackageError as error:
+        _refuse(str(error))
     except MemoryError as error:
         _refuse(f"not enough memory: {error}")
     except (ValueError, OSError) as error:
@@ -78,23 +79,6 @@ def _leave_quietly() -> None:
     # Python would flush what is left into the closed pipe, and complain.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(CUT_OFF) from None
-
-
-EXTRAS = {
-    "pyarrow": "parquet",
-    "dask_jobqueue": "cluster",
-    "fastapi": "explorer",
-    "uvicorn": "explorer",
-    "plotly": "explorer",
-}
-
-
-def _missing(error: ModuleNotFoundError) -> str:
-    """A module that an extra brings is one `pip install` away; any other is a bug."""
-    module = (error.name or "").partition(".")[0]
-    if module not in EXTRAS:
-        raise error
-    return f"{module} is not installed: pip install 'dotphase[{EXTRAS[module]}]'"
 
 
 SPELLED = {

@@ -44,8 +44,10 @@ def reproduce(
     stopped."""
     from ..figures.frame.catalogue import chosen
     from ..figures.frame.reproduce import reproduce as make
+    from ..numerics.extras import require
     from ..numerics.threads import available_cores
 
+    require("figures need", "studies", "report")
     figures = chosen(names or [])
     _check(quality, latex)
     folder("--out", out)
@@ -82,10 +84,8 @@ def explore(
 ) -> None:
     """Explore the phase transition in a browser: drag the point, watch branches, train networks,
     count letters."""
-    try:
-        from ..explorer.server.server import run
-    except ModuleNotFoundError as error:
-        raise ValueError(f"{error.name} is missing: pip install 'dotphase[explorer]'") from None
+    from ..explorer.server.server import run
+
     run(host, port, open_page, solvers, lambda line: typer.echo(line, err=True))
 
 

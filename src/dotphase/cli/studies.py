@@ -25,8 +25,6 @@ class _RunUnlessNamed(Commands):
         return super().parse_args(ctx, args)
 
 
-SHOWN = 8  # problems that are listed one by one
-
 app: typer.Typer = typer.Typer(
     help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
     no_args_is_help=True,
@@ -159,9 +157,9 @@ def check(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), indent=2))
     else:
-        typer.echo("\n".join(found.problems[:SHOWN]) or "everything is as it was written")
-        if len(found.problems) > SHOWN:
-            typer.echo(f"… and {len(found.problems) - SHOWN} more (--json lists them)")
+        typer.echo("\n".join(found.problems[:8]) or "everything is as it was written")
+        if len(found.problems) > 8:
+            typer.echo(f"… and {len(found.problems) - 8} more (--json lists them)")
         if found.problems:
             typer.echo(
                 "repaired"

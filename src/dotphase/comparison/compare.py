@@ -19,11 +19,11 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import brief, numbers, text_table
 from ..scenario.scenario import Scenario
-from ..theory.solver.solution import Solution
-from ..theory.solver.solve import solve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..theory.solver.solution import Solution
 
 STARTS = ("semantic", "positional")  # those that theory and experiments have in common
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
@@ -159,6 +159,8 @@ def compare(
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
+    from ..theory.solver.solve import solve
+
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
         raise ValueError(

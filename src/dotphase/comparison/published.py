@@ -21,7 +21,7 @@ import numpy as np
 from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
 
-NODES = 144
+NODES = 144  # the planar rule nested in itself: 12 × 12
 KEPT, SMALL, MOST = 0.8, 1e-4, 300
 STARTS = {
     "positional": (0.0207, 0.2, 14.575, 0.0),

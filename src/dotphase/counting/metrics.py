@@ -30,7 +30,6 @@ BLOCKS = 20
 ROUNDING = (
     np.finfo(np.float32).eps ** 2
 )  # a relative variance below this is rounding of the attention
-DECIDED = 3.0  # a verdict needs the shares to differ by so many standard errors
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -55,7 +54,7 @@ class Scores(Result):
         difference = self.share_difference
         if not np.isfinite(difference.value):
             return "unknown"
-        if abs(difference) <= DECIDED * difference.error:
+        if abs(difference) <= 3 * difference.error:
             return "undecided"
         return "positional" if difference > 0 else "semantic"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.extras import free_memory
 from ..scenario.scenario import Scenario
 from .data.instance import Instance
 from .data.source import Data
@@ -59,12 +60,10 @@ def check_precision(precision: str) -> None:
 
 def check_memory(instance: Instance, count: int, precision: str) -> None:
     """Refuse data of `count` samples that take more memory than there is."""
-    import psutil
-
     length, d = instance.scenario.length, instance.dimension
     needed, free = (
         length * count * d * np.dtype(precision).itemsize,
-        psutil.virtual_memory().available,
+        free_memory(),
     )
     if needed > free:
         data = f"{count} samples of {length} tokens in {d} dimensions"

@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from ..numerics.extras import require
 from .attentions.attention import Attention
 from .scenario import Scenario
 from .tables import ScenarioTable, validated
@@ -57,6 +58,7 @@ def scenario_to_toml(scenario: Scenario) -> str:
 
     **Example**: `print(scenario_to_toml(paper(alpha=2)))`.
     """
+    require("writing a scenario file needs", "tomli_w")
     import tomli_w
 
     return tomli_w.dumps(scenario_to_tables(scenario))

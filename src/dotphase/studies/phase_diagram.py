@@ -8,8 +8,6 @@ from typing import Any
 from ..scenario.scenario import Scenario
 from .study.study import Study, study_from
 
-EVERY = 3  # rows of the grid between two points of the lines
-
 
 def phase_diagram_study(
     scenario: Scenario | dict[str, Any],
@@ -37,7 +35,7 @@ def phase_diagram_study(
         "linear": {"kind": "baseline"},
     }
     if lines:
-        at = {"omega": list(omegas)[::EVERY]}
+        at = {"omega": list(omegas)[::3]}  # every third row of the grid
         compute["lines"] = same | {
             "kind": "transitions",
             "near": "theory",

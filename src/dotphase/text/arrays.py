@@ -20,7 +20,6 @@ TYPES = {
     "U8": "u1",
     "BF16": "<u2",
 }
-HEADER = 100_000_000  # bytes: the longest header of safetensors that is read
 
 
 def open_array(path: str | Path, name: str | None = None) -> np.ndarray:
@@ -89,7 +88,7 @@ def _safetensors(path: Path, name: str | None) -> np.ndarray:
     the arrays."""
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(HEADER, path.stat().st_size - 8):
+        if not 2 <= length <= min(100_000_000, path.stat().st_size - 8):  # bytes
             raise ValueError(f"{path}: not a safetensors file")
         header: dict[str, Any] = json.loads(file.read(length))
     header.pop("__metadata__", None)

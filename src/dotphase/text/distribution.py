@@ -15,8 +15,6 @@ from ..scenario.validation import whole_number
 from .lengths import Lengths, measure_lengths
 from .sentences import Sentences
 
-BLOCK = 2**22  # numbers looked at at once
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MeasuredTokens(Result):
@@ -145,7 +143,7 @@ def _shape(x: np.ndarray | Sentences) -> tuple[int, int, int]:
 def _blocks(x: np.ndarray | Sentences, basis: np.ndarray | None = None) -> Iterator[np.ndarray]:
     """The tokens (L, n, d), a block of sentences at a time, in the coordinates of `basis`."""
     count, length, d = _shape(x)
-    step = max(1, BLOCK // (length * d))
+    step = max(1, 2**22 // (length * d))  # 32 MB at a time
     for first in range(0, count, step):
         rows = slice(first, first + step)
         block = (

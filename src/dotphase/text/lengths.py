@@ -22,8 +22,6 @@ SCALES = {
     2: 12,
     3: 7,
 }  # how many lengths are told apart, by L: all combinations of them may occur
-SHORTEST = 1e-6  # s² of a token that is (nearly) zero
-SURE = 5.0  # standard errors by which lengths, or what two tokens' lengths share, must show
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -98,16 +96,17 @@ def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
 def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
     """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less
     that of χ²_d/d."""
+    sure = 5.0  # standard errors above which a spread, or a correlation, of lengths counts
     length, count = s2.shape
     wider = (s2**2).mean(1) / (1 + 2 / d) - 1
-    if (wider < SURE * 2 * np.sqrt(2 / d / count)).all():  # the error of Gaussian tokens
+    if (wider < sure * 2 * np.sqrt(2 / d / count)).all():  # the error of Gaussian tokens
         return None
-    logs = np.log(np.maximum(s2, SHORTEST))
+    logs = np.log(np.maximum(s2, 1e-6))  # a token may be zero
     mean, variance = logs.mean(1, keepdims=True), logs.var(1, keepdims=True)
     shrunk = np.exp(mean + (logs - mean) * np.sqrt(np.maximum(1 - (2 / d) / variance, 0)))
     shared, share_error = _correlation(s2)
     levels = SCALES.get(length, 4)
-    if length == 1 or (alike and abs(shared) < SURE * share_error):
+    if length == 1 or (alike and abs(shared) < sure * share_error):
         return Scales(np.sqrt(_levels(shrunk.ravel(), SCALES[1])[0]))
     return _together(shrunk, levels, alike)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,15 @@ from ..scenario.names import under_any_name
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import Positions, Tokens
 from ..theory.baseline import linear_baseline
-from ..theory.branches.roots import Transition
-from ..theory.branches.transitions import Phase, critical, phase
 from .distribution import MeasuredTokens, tokens_from_samples
 from .sentences import Sentences
 
-FALL = 2 / 3  # of the positional attention from token to token: at L = 2 the paper's standard A
+if TYPE_CHECKING:
+    from ..theory.branches.roots import Transition
+    from ..theory.branches.transitions import Phase
+
+
 BETWEEN = (0.2, 5.0)  # where α_c is looked for
-NODES = 2**15
 
 
 @under_any_name
@@ -43,7 +44,8 @@ def scenario_of(
     """
     tokens = law.tokens if isinstance(law, MeasuredTokens) else law
     length = tokens.gamma.shape[1]
-    A = FALL ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
+    # falls by 2/3 from token to token: at L = 2 this is the paper's standard A
+    A = (2 / 3) ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
     encodings = Positions(np.linspace(1, -1, length)[None])
     teacher = attentions.mixture(A / A.sum(1, keepdims=True), omega)
     return Scenario(teacher, attentions.softmax(1), tokens, encodings, alpha, ridge)
@@ -116,7 +118,7 @@ def phase_of(
     scenario: Scenario | None = None,
     *,
     minimum: str = "reached",
-    nodes: int = NODES,
+    nodes: int = 2**15,
     progress: Progress = False,
 ) -> TextPhase:
     """Which mechanism a student learns from these sentences, as the theory with their measured law
@@ -133,6 +135,8 @@ def phase_of(
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """
+    from ..theory.branches.transitions import critical, phase
+
     begin, law = perf_counter(), tokens_from_samples(sentences, alike=True)
     task = (
         scenario_of(law, alpha=sentences.count / sentences.dimension)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.extras import free_memory
 from ..scenario.validation import finite_number, whole_number
 from .arrays import Halves, as_floats, open_array
 from .embedding import embed
@@ -159,11 +160,9 @@ def _gathered(matrix: np.ndarray, rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def _check_fits(needed: int, name: str) -> None:
-    import psutil
-
     from ..finite.checks import size
 
-    free = psutil.virtual_memory().available
+    free = free_memory()
     if needed > free:
         raise ValueError(
             f"{name}: the rows that occur take {size(needed)} of memory, {size(free)} are free"

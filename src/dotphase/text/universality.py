@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,11 +25,13 @@ from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..results.tables import brief
 from ..scenario.scenario import Scenario
-from ..theory.solver.solution import Solution
-from ..theory.solver.solve import solve
 from .distribution import MeasuredTokens, tokens_from_samples
 from .phase import scenario_of
 from .sentences import Sentences
+
+if TYPE_CHECKING:
+    from ..theory.solver.solution import Solution
+
 
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SURROGATES = ("gaussian", "scaled")
@@ -153,6 +155,8 @@ def universality(
 
     **Example**: `print(universality(read_text(whiten=True), "positional"))`.
     """
+    from ..theory.solver.solve import solve
+
     begin, seeds = perf_counter(), as_seeds(seeds)
     laws = {
         name: tokens_from_samples(sentences, scales=name == "scaled", alike=True)

@@ -17,7 +17,6 @@ import numpy as np
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 PIECE = 1 << 20  # bytes read at once
-LONGEST = 1 << 16  # characters without a blank that are still taken for one stretch of text
 # the help texts of the language: 64,000 words of English prose in every Python
 DEFAULT = "pydoc_data.topics"
 
@@ -71,7 +70,7 @@ def words_of(pieces: Iterable[str]) -> Iterator[str]:
     for piece in pieces:
         text = tail + piece
         border = max(text.rfind(" "), text.rfind("\n")) + 1
-        if not border and len(text) > LONGEST:
+        if not border and len(text) > 1 << 16:  # without any blank: cut here
             border = len(text)
         yield from WORD.findall(text[:border].lower())
         tail = text[border:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from ...numerics.extras import require
 from .task import RANGES, STUDENTS, Export, Task
 
 STANDARD = [[0.6, 0.4], [0.4, 0.6]]
@@ -71,6 +72,7 @@ def command(asked: Export) -> str:
 def study(asked: Export) -> str:
     """A study file: both branches and the baseline along the parameter, `dotphase sweep FILE --out
     RUN.zarr`."""
+    require("writing a study file needs", "tomli_w")
     import tomli_w
 
     task, (low, high) = asked.task, RANGES[asked.along]

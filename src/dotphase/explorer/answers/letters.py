@@ -15,7 +15,6 @@ from ...counting.training import single_precision
 from .shipped import COUNTERS, MECHANISMS
 
 LENGTH = 10  # letters that the transformers were trained to look at
-KNOWN = 26  # letters of their alphabet
 
 
 def read_letters(text: str) -> tuple[list[str], list[str]]:
@@ -40,7 +39,7 @@ def tokens_of(letters: list[str]) -> list[int]:
     """A to Z are 0 to 25; letters of other alphabets take the numbers that nobody has. Ten letters
     always fit."""
     latin = {letter: ord(letter) - ord("A") for letter in letters if "A" <= letter <= "Z"}
-    free = (number for number in range(KNOWN) if number not in latin.values())
+    free = (number for number in range(26) if number not in latin.values())
     for letter in letters:
         if letter not in latin:
             latin[letter] = next(free)

@@ -19,19 +19,18 @@ from ...scenario.scenario import Scenario
 if TYPE_CHECKING:
     from .work import Say
 
-PAUSE = 0.03  # seconds between two messages: a screen shows no more
-
 
 def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, seed: int) -> None:
     """One seed's descent. Says `begin` (n and d), `step` (loss F/d, |m|, |θ|, q) and `end` (what
     `train` reports)."""
-    began, spoke = time.perf_counter(), [-PAUSE]
+    pause = 0.03  # seconds between two messages: a screen shows no more
+    began, spoke = time.perf_counter(), [-pause]
     instance = Instance(scenario, d, seed)
     say({"event": "begin", "seed": seed, "n": instance.sample_count, "d": d})
 
     def watch(step: int, weights: np.ndarray, value: float) -> None:
         now = time.perf_counter()
-        if now - spoke[0] < PAUSE:
+        if now - spoke[0] < pause:
             say(None)
             return
         spoke[0] = now

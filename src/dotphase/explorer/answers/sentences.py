@@ -10,7 +10,7 @@ for a student with
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,11 @@ from ...overlaps.correlated import group, grouped
 from ...results.json import plain
 from ...scenario.scenario import Scenario
 from ...theory.solver.solution import USABLE, Solution
-from ...theory.stability.one_sample import Samples, samples
 
-SIDE = 61  # points along each side of a landscape
-CANDIDATES = 1000  # samples that are searched
+if TYPE_CHECKING:
+    from ...theory.stability.one_sample import Samples
+
+
 TWO_TOKENS = "the inner problem can be drawn for students of rank one"
 
 
@@ -76,20 +77,23 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
     Of many samples the one is shown whose lowest minimum and the one that training reaches are
     closest in energy without being the same; where every sample reaches its lowest, any.
     """
+    from ...theory.stability.one_sample import samples
+
     if solution.outcome not in USABLE:
         raise ValueError(f"{solution.branch}: {solution.outcome}: {solution.reason}")
     if solution.scenario.ranks != (1, 1) or solution.scenario.length != 2:
         raise ValueError(TWO_TOKENS)
     found = samples(solution)
-    candidates = np.random.default_rng(seed).permutation(found.w.shape[-1])[:CANDIDATES]
+    candidates = np.random.default_rng(seed).permutation(found.w.shape[-1])[:1000]
     one = _most_torn(found.only(candidates))
     reach = 1.2 * max(1.0, float(np.quantile(np.abs(found.w), 0.995)))
-    axis = np.linspace(-reach, reach, SIDE)
+    side = 61  # points along each axis
+    axis = np.linspace(-reach, reach, side)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij")).reshape(2, 1, -1)
     both = {"lowest": one.lowest, **({"reached": one.reached} if one.higher[0] else {})}
     return {
         "axis": plain(axis),
-        "energy": plain(one.energy(grid).reshape(SIDE, SIDE)),
+        "energy": plain(one.energy(grid).reshape(side, side)),
         "centre": plain(np.ravel(one.w)),
         "minima": {
             name: {"z": plain(z.ravel()), "energy": float(one.energy(z)[0])}

@@ -32,21 +32,24 @@ from ..answers.task import (
     Training,
     bounds,
 )
-from .jobs import COARSE, FIRST, branches, diagram, recalled, through_crew
-from .middleware import Guard
-from .rate_limits import Desk, TooMany
-from .worker_pool import Busy, Crew, Worker, WorkFailed
+from .jobs import COARSE, FIRST, branches, diagram, recalled, through_pool
+from .middleware import Middleware
+from .rate_limits import LIMITS, RateLimits, TooMany
+from .worker_pool import Busy, Worker, WorkerPool, WorkFailed
 
 PAGE = Path(__file__).parents[1] / "page"
-ALIVE = 15.0  # seconds after which a silent stream says that it lives
 Client = Header("anyone", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
 
 
-def make_app(names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None = None) -> Guard:
+def make_app(
+    names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None = None
+) -> Middleware:
     """The application, with the host names it answers to beside its address, and so many solving
     processes, of which one may have been started `early`."""
-    theory = Crew("theory", solvers, waiting=400, seconds=120, patience=120, first="warm_theory")
-    trainers = Crew(
+    theory = WorkerPool(
+        "theory", solvers, waiting=400, seconds=120, patience=120, first="warm_theory"
+    )
+    trainers = WorkerPool(
         "training", 1, waiting=4, seconds=300, patience=3, first="warm_training", courtesy=5
     )
 
@@ -64,16 +67,16 @@ def make_app(names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None
         docs_url=None,
         redoc_url=None,
     )
-    app.state.theory, app.state.training, app.state.desk = theory, trainers, Desk()
+    app.state.theory, app.state.training, app.state.limits = theory, trainers, RateLimits()
     _add_failures(app)
-    _add_answers(app, theory, trainers, app.state.desk)
-    _add_streams(app, theory, trainers, app.state.desk)
+    _add_answers(app, theory, trainers, app.state.limits)
+    _add_streams(app, theory, trainers, app.state.limits)
     _add_page(app)
-    return Guard(app, names)
+    return Middleware(app, names)
 
 
-async def _after(first: Crew, then: Crew) -> None:
-    """Start one crew when the other is ready: the first answer comes soonest if nothing else loads."""
+async def _after(first: WorkerPool, then: WorkerPool) -> None:
+    """Start one pool when the other is ready: the first answer comes soonest if nothing else loads."""
     await first.ready.wait()
     then.start()
 
@@ -122,7 +125,9 @@ def _add_failures(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)  # type: ignore[arg-type]
 
 
-def _add_answers(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
+def _add_answers(
+    app: FastAPI, theory: WorkerPool, trainers: WorkerPool, limits: RateLimits
+) -> None:
     @app.get("/api/about")
     async def about() -> dict[str, Any]:
         return {
@@ -136,28 +141,30 @@ def _add_answers(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None
 
     @app.post("/api/sentence")
     async def sentence(asked: Sentence, client: str = Client) -> Any:
-        desk.admit(client)
+        limits.admit(client)
         given = asked.model_dump(by_alias=True)
         return await recalled(theory, "sentence", COARSE, **given)
 
     @app.post("/api/count")
     async def count(asked: Letters, client: str = Client) -> Any:
-        desk.admit(client)
+        limits.admit(client)
         return await recalled(theory, "count", FIRST, text=asked.text)
 
     @app.post("/api/export")
     async def export(asked: Export, client: str = Client) -> dict[str, str]:
-        desk.admit(client)
+        limits.admit(client)
         return texts(asked)
 
 
-def _add_streams(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None:
+def _add_streams(
+    app: FastAPI, theory: WorkerPool, trainers: WorkerPool, limits: RateLimits
+) -> None:
     def stream(client: str, kind: str, messages: AsyncGenerator[Any, None]) -> StreamingResponse:
         """Admit a job before its answer begins, so that a refusal still has a status of its own."""
-        desk.admit(client)
-        desk.check(client, kind)
+        limits.admit(client)
+        limits.check(client, kind)
         return StreamingResponse(
-            _events(messages, desk, client, kind), media_type="text/event-stream"
+            _events(messages, limits, client, kind), media_type="text/event-stream"
         )
 
     @app.post("/api/branches")
@@ -175,23 +182,23 @@ def _add_streams(app: FastAPI, theory: Crew, trainers: Crew, desk: Desk) -> None
         if trainers.length >= trainers.waiting:
             raise Busy("other networks wait to be trained: please try again in a moment")
         return stream(
-            client, "train", through_crew(trainers, "training", **asked.model_dump(by_alias=True))
+            client, "train", through_pool(trainers, "training", **asked.model_dump(by_alias=True))
         )
 
 
 async def _events(
-    messages: AsyncGenerator[Any, None], desk: Desk, client: str, kind: str
+    messages: AsyncGenerator[Any, None], limits: RateLimits, client: str, kind: str
 ) -> AsyncIterator[str]:
     """Messages as events, until they end, fail, or are superseded."""
     told = lambda message: f"data: {json.dumps(message, separators=(',', ':'))}\n\n"
-    with desk.job(client, kind) as superseded:
+    with limits.job(client, kind) as superseded:
         over = asyncio.create_task(superseded.wait())
         upcoming: asyncio.Future | None = None
         try:
             while True:
                 upcoming = upcoming or asyncio.ensure_future(anext(messages, None))  # type: ignore[arg-type]
                 done, _ = await asyncio.wait(
-                    {upcoming, over}, timeout=ALIVE, return_when=asyncio.FIRST_COMPLETED
+                    {upcoming, over}, timeout=LIMITS.silence, return_when=asyncio.FIRST_COMPLETED
                 )
                 if over in done:
                     yield told({"event": "superseded"})

@@ -13,39 +13,34 @@ from typing import Any, get_args
 import numpy as np
 
 from ..answers.task import RANGES, Along, Branches, Diagram, Minimum, Task
-from .worker_pool import Crew
+from .rate_limits import LIMITS
+from .worker_pool import WorkerPool
 
 FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
-AT_ONCE = 4  # pieces of one job in the queue
-POINTS = 25  # along a parameter
-# seconds after the point itself: a finger that moves on wants another one, not its neighbours
-PAUSE = 0.15
-ROWS, COLUMNS = 11, 16  # of a diagram drawn in the background
-REMEMBERED = 20_000
 _answers: OrderedDict[str, Any] = OrderedDict()
 
 
-async def recalled(crew: Crew, work: str, priority: int, **arguments: Any) -> Any:
+async def recalled(pool: WorkerPool, work: str, priority: int, **arguments: Any) -> Any:
     """The answer to a piece of work that always has the same one: remembered, or worked out."""
     key = json.dumps([work, arguments], sort_keys=True)
     if key in _answers:
         _answers.move_to_end(key)
         return _answers[key]
-    answer = _answers[key] = await crew.answer(work, priority, **arguments)
-    while len(_answers) > REMEMBERED:
+    answer = _answers[key] = await pool.answer(work, priority, **arguments)
+    while len(_answers) > LIMITS.answers:
         _answers.popitem(last=False)
     return answer
 
 
-async def through_crew(crew: Crew, work: str, **arguments: Any) -> AsyncGenerator[Any, None]:
+async def through_pool(pool: WorkerPool, work: str, **arguments: Any) -> AsyncGenerator[Any, None]:
     """The messages of one long piece of work, after how many wait before it."""
-    yield {"event": "waiting", "before": crew.length}
-    async with aclosing(crew.run(work, **arguments)) as messages:
+    yield {"event": "waiting", "before": pool.length}
+    async with aclosing(pool.run(work, **arguments)) as messages:
         async for message in messages:
             yield message
 
 
-async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
+async def branches(pool: WorkerPool, asked: Branches) -> AsyncGenerator[Any, None]:
     """Both branches: the point itself first, then its neighbours outwards on few nodes, then all
     again on many."""
     values = grid(asked.along, _value(asked.task, asked.along))
@@ -56,7 +51,7 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
     ) -> Any:
         task = asked.task.at(**{asked.along: value}).model_dump(by_alias=True)
         given = {"branch": branch, "stage": stage, "minimum": minimum}
-        answer = await recalled(crew, "branch_point", priority, task=task, **given)
+        answer = await recalled(pool, "branch_point", priority, task=task, **given)
         return {"event": "point", "value": value, **given, **answer}
 
     async def linear(value: float) -> Any:
@@ -64,7 +59,7 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
         return {
             "event": "baseline",
             "value": value,
-            **await recalled(crew, "baseline", COARSE, task=task),
+            **await recalled(pool, "baseline", COARSE, task=task),
         }
 
     names = ("semantic", "positional")
@@ -72,7 +67,8 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
         [lambda b=branch: one("coarse", FIRST, values[0], b) for branch in names]
     ):
         yield answer
-    await asyncio.sleep(PAUSE)
+    # A user who is still dragging the point needs the next point, not the neighbours of this one.
+    await asyncio.sleep(0.15)
     around = [(value, branch) for value in values[1:] for branch in names]
     pieces: list[Any] = [
         lambda v=value, b=branch: one("coarse", COARSE, v, b) for value, branch in around
@@ -94,16 +90,16 @@ async def branches(crew: Crew, asked: Branches) -> AsyncGenerator[Any, None]:
         yield answer
 
 
-async def diagram(crew: Crew, asked: Diagram) -> AsyncGenerator[Any, None]:
+async def diagram(pool: WorkerPool, asked: Diagram) -> AsyncGenerator[Any, None]:
     """A coarse phase diagram, row by row; rows halve the gaps between those there are."""
-    alphas = [round(float(alpha), 6) for alpha in np.linspace(*RANGES["alpha"], COLUMNS)]
-    omegas = [round(float(omega), 6) for omega in np.linspace(*RANGES["omega"], ROWS)]
+    alphas = [round(float(alpha), 6) for alpha in np.linspace(*RANGES["alpha"], 16)]
+    omegas = [round(float(omega), 6) for omega in np.linspace(*RANGES["omega"], 11)]
     yield {"event": "grid", "alpha": alphas, "omega": omegas}
 
     async def one(omega: float) -> Any:
         task = asked.task.at(omega=omega).model_dump(by_alias=True)
         given = {"task": task, "alphas": alphas, "minimum": asked.minimum}
-        return {"event": "row", **await recalled(crew, "diagram_row", BACKGROUND, **given)}
+        return {"event": "row", **await recalled(pool, "diagram_row", BACKGROUND, **given)}
 
     async for answer in _in_order(
         [lambda o=omega: one(o) for omega in _halving(omegas)], at_once=2
@@ -111,7 +107,7 @@ async def diagram(crew: Crew, asked: Diagram) -> AsyncGenerator[Any, None]:
         yield answer
 
 
-async def _in_order(pieces: Iterable[Any], at_once: int = AT_ONCE) -> AsyncGenerator[Any, None]:
+async def _in_order(pieces: Iterable[Any], at_once: int = 4) -> AsyncGenerator[Any, None]:
     """The answers of pieces of work, a few of which are under way at any time."""
     waiting, under_way = iter(pieces), []
     try:
@@ -131,9 +127,7 @@ async def _in_order(pieces: Iterable[Any], at_once: int = AT_ONCE) -> AsyncGener
 def grid(along: Along, value: float) -> list[float]:
     """Where branches are solved: the value itself, then round numbers by their distance from it."""
     low, high = RANGES[along]
-    spaced = (
-        np.geomspace(low, high, POINTS) if along == "lambda" else np.linspace(low, high, POINTS)
-    )
+    spaced = (np.geomspace if along == "lambda" else np.linspace)(low, high, 25)
     places = [float(f"{place:.4g}") for place in spaced]
     far = (
         (lambda place: abs(np.log(place / value)))

@@ -12,7 +12,8 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
-LARGEST = 16 * 1024  # bytes of a request's body
+from .rate_limits import LIMITS
+
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -27,7 +28,7 @@ HEADERS = {
 }
 
 
-class Guard:
+class Middleware:
     """An ASGI application around another one."""
 
     def __init__(self, app: Any, names: tuple[str, ...] = ()) -> None:
@@ -47,7 +48,7 @@ class Guard:
             return
         body = await _body(receive) if scope["method"] == "POST" else b""
         if body is None:
-            await _refuse(send, 413, f"a request has at most {LARGEST} bytes")
+            await _refuse(send, 413, f"a request has at most {LIMITS.body} bytes")
             return
         await self.app(scope, _replay(body, receive), _with_headers(send))
 
@@ -86,7 +87,7 @@ async def _body(receive: Any) -> bytes | None:
     while True:
         message = await receive()
         body += message.get("body", b"")
-        if len(body) > LARGEST:
+        if len(body) > LIMITS.body:
             return None
         if message["type"] == "http.disconnect" or not message.get("more_body"):
             return body

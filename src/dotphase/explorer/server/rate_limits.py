@@ -8,23 +8,43 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-CLIENTS = 1000  # remembered, the most recent ones
+
+@dataclass(frozen=True)
+class Limits:
+    """How much the server accepts and remembers.
+
+    - `jobs`: open at once, of all clients together.
+    - `rate`: requests per second of one client.
+    - `burst`: requests that a client may send at once after a pause.
+    - `clients`: the most recent ones, whose requests are counted.
+    - `body`: bytes of a request.
+    - `answers`: that are remembered.
+    - `silence`: seconds without an event after which a stream sends a sign of life.
+    """
+
+    jobs: int = 64
+    rate: float = 30.0
+    burst: float = 60.0
+    clients: int = 1000
+    body: int = 16 * 1024
+    answers: int = 20_000
+    silence: float = 15.0
+
+
+LIMITS = Limits()
 
 
 class TooMany(Exception):
     """A client, or all of them together, ask for more than there is."""
 
 
-class Desk:
-    """Admits jobs.
+class RateLimits:
+    """Admits requests and jobs within `limits`."""
 
-    - `jobs`: how many may be open at once, of all clients.
-    - `rate`, `burst`: requests per second of one client, and how many it may save up.
-    """
-
-    def __init__(self, jobs: int = 64, rate: float = 30.0, burst: float = 60.0) -> None:
-        self.jobs, self.rate, self.burst = jobs, rate, burst
+    def __init__(self, limits: Limits = LIMITS) -> None:
+        self.limits = limits
         self._open: dict[tuple[str, str], asyncio.Event] = {}
         self._saved: OrderedDict[str, tuple[float, float]] = (
             OrderedDict()
@@ -33,18 +53,20 @@ class Desk:
     def admit(self, client: str) -> None:
         """Count one request of a client, or refuse it."""
         now = time.monotonic()
-        saved, then = self._saved.pop(client, (self.burst, now))
-        saved = min(self.burst, saved + (now - then) * self.rate)
+        saved, then = self._saved.pop(client, (self.limits.burst, now))
+        saved = min(self.limits.burst, saved + (now - then) * self.limits.rate)
         self._saved[client] = (max(0.0, saved - 1), now)
-        while len(self._saved) > CLIENTS:
+        while len(self._saved) > self.limits.clients:
             self._saved.popitem(last=False)
         if saved < 1:
-            raise TooMany(f"more than {self.rate:g} requests a second: please slow down")
+            raise TooMany(f"more than {self.limits.rate:g} requests a second: please slow down")
 
     def check(self, client: str, kind: str) -> None:
         """Refuse a job if there are too many; one that supersedes another is never too many."""
-        if (client, kind) not in self._open and len(self._open) >= self.jobs:
-            raise TooMany(f"{self.jobs} jobs are being worked on: please try again in a moment")
+        if (client, kind) not in self._open and len(self._open) >= self.limits.jobs:
+            raise TooMany(
+                f"{self.limits.jobs} jobs are being worked on: please try again in a moment"
+            )
 
     @contextmanager
     def job(self, client: str, kind: str) -> Iterator[asyncio.Event]:

@@ -7,21 +7,14 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
-from importlib.util import find_spec
 
+from ...numerics.extras import require
 from .worker_pool import Worker
-
-for _name in (
-    "fastapi",
-    "uvicorn",
-    "plotly",
-):  # they are loaded while the first solver loads, but must be there
-    if find_spec(_name) is None:
-        raise ModuleNotFoundError(f"No module named {_name!r}", name=_name)
 
 
 def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str], None]) -> None:
     """Serve the explorer on `host`:`port` (0: any free port) until interrupted; `tell` says where."""
+    require("the explorer needs", "explorer")
     listening = _listen(host, port)
     solver = Worker(
         "theory-0", "warm_theory"

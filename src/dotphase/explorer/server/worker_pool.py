@@ -1,4 +1,4 @@
-"""A crew: a few worker processes behind one bounded queue.
+"""A pool: a few worker processes behind one bounded queue.
 
 An order names a piece of work (a function of `work.py`) and its arguments; its messages come back
 as they are made. An order that is no longer wanted is dropped from the queue, or told to stop. A
@@ -82,7 +82,7 @@ class Worker:
     def end(self) -> None:
         with (
             self._ending
-        ):  # its own end and that of the crew may come at once, and a file is closed once only
+        ):  # its own end and that of the pool may come at once, and a file is closed once only
             self.process.kill()
             self.process.join(5)
             if self._listener is not None:
@@ -90,7 +90,7 @@ class Worker:
             self.pipe.close()
 
 
-class Crew:
+class WorkerPool:
     """A few workers of one kind.
 
     - `size`: how many; `waiting`: how many orders may wait.

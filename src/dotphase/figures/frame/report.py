@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...numerics.extras import require
 from ...results.estimate import plus_minus
 from .figure import Claim
 from .reproduce import Record, read_records
@@ -35,6 +36,7 @@ def write_report(out: Path) -> Path:
 
 def page(out: Path, records: list[Record]) -> str:
     """The whole page."""
+    require("the report needs", "report")
     from jinja2 import Environment, PackageLoader
 
     pages = Environment(

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from ...studies.study.study import Study
 
-# of several workers: they are started, compile each for itself, and wait for the last unit
-OVERHEAD = 1.25
 Bar = Callable[[str], AbstractContextManager[Callable[..., None]]]
 
 
@@ -94,12 +92,11 @@ def estimate(figure: PaperFigure, quality: str, out: Path, workers: int) -> floa
     shares = [
         _share_left(study, name, out / "data") for name, study in figure.studies(quality).items()
     ]
-    return (
-        figure.core_seconds[quality]
-        * sum(shares)
-        / len(shares)
-        * (1.0 if workers == 1 else OVERHEAD / workers)
-    )
+    seconds = figure.core_seconds[quality] * sum(shares) / len(shares)
+    if workers == 1:
+        return seconds
+    # Several workers start, compile separately and wait for the last unit: a quarter more time.
+    return 1.25 * seconds / workers
 
 
 def _share_left(study: Study, name: str, folder: Path) -> float:

@@ -33,6 +33,7 @@ PAGE: Any = STYLE | {
     "pdf.fonttype": 42,
     "axes.formatter.use_mathtext": True,
 }
+VARIANCE = 0.25  # σ² of the paper's tokens, the unit of θ
 SYMBOLS = {
     "alpha": r"samples per dimension $\alpha$",
     "omega": r"mixing $\omega$ of the teacher",

@@ -9,7 +9,7 @@ import numpy as np
 from ...plotting.style import COLOURS, MARKERS, panels, points
 from ..frame.figure import Datasets, PaperFigure, make_study
 from ..frame.reading import dim, seed_mean
-from ..frame.style import letter
+from ..frame.style import VARIANCE, letter
 
 if TYPE_CHECKING:
     import xarray
@@ -22,7 +22,6 @@ STARTS = {
     "late": {"semantic": 0.05, "positional": 0.01},
     "early": {"semantic": 0.25, "positional": 0.02},
 }
-VARIANCE = 0.25  # ρ of the paper's task
 
 
 def studies(quality: str) -> dict[str, Study]:

@@ -30,7 +30,6 @@ CHANGES = {
 }
 TASKS = {2: {"alpha": 2.0, "omega": 0.3}, 3: {"alpha": 1.25, "omega": 0.5}}
 SHOWN = {"test_error": r"test error $\epsilon_g$", "train_loss": r"training loss $\epsilon_t$"}
-APART = 0.16  # of the two branches in one row
 
 
 def studies(quality: str) -> dict[str, Study]:
@@ -78,7 +77,7 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
     names = [str(each) for each in dataset["variant"].values]
     places = np.arange(len(names))[::-1].astype(float)
     axis.axvline(0, color="#111111", lw=0.8, zorder=0)
-    for branch, shift in zip(BRANCHES, (APART, -APART), strict=True):
+    for branch, shift in zip(BRANCHES, (0.16, -0.16), strict=True):
         colour = COLOURS[branch]
         look: dict[str, Any] = {
             "color": colour,

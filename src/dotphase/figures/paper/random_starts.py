@@ -9,8 +9,8 @@ import numpy as np
 
 from ...plotting.style import COLOURS, MARKERS, panels
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import letter
-from .sizes import VARIANCE, draw_cloud, draw_theory
+from ..frame.style import VARIANCE, letter
+from .sizes import draw_cloud, draw_theory
 from .three_panels import BRANCHES
 
 if TYPE_CHECKING:

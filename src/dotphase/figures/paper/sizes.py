@@ -9,7 +9,7 @@ import numpy as np
 from ...plotting.style import COLOURS, MARKERS, WIDTH, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import letter
+from ..frame.style import VARIANCE, letter
 from .three_panels import BRANCHES, OVERLAPS
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from ...studies.study.study import Study
 
-VARIANCE = 0.25  # σ² of the paper's task
 SHOWN = (10, 50, 200, 500)
 
 

@@ -22,9 +22,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import google_crc32c
 import numpy as np
 
+from ...numerics.extras import require
 from ..data.blocks import BlockObjective, TokenFile, sample_to_file
 from ..data.instance import Instance
 from ..data.sampling import Grams, Sample, sample
@@ -35,11 +35,18 @@ MEMORY = 4e9  # bytes of tokens above which they go to a file
 SYNC = 1.0  # seconds between two waits for the disk
 
 
+def _checksum(body: bytes) -> int:
+    import google_crc32c
+
+    return google_crc32c.value(body)
+
+
 class Tape:
     """Questions and answers in a file: a digest of the question, then arrays, each record with
     length and checksum."""
 
     def __init__(self, path: Path) -> None:
+        require("checkpoints need", "google_crc32c")
         self.path = path
         self.place, self.synced = 0, 0.0
         self.recorded = path.stat().st_size if path.exists() else 0
@@ -53,7 +60,7 @@ class Tape:
             file.seek(self.place)
             head = file.read(12)
             body = file.read(int.from_bytes(head[:8], "little")) if len(head) == 12 else b""
-        if len(head) < 12 or google_crc32c.value(body).to_bytes(4, "little") != head[8:]:
+        if len(head) < 12 or _checksum(body).to_bytes(4, "little") != head[8:]:
             self.recorded = self.place
             return None
         if body[:32] != question:
@@ -75,9 +82,7 @@ class Tape:
             file.seek(self.place)
             file.truncate()
             file.write(
-                len(body).to_bytes(8, "little")
-                + google_crc32c.value(body).to_bytes(4, "little")
-                + body
+                len(body).to_bytes(8, "little") + _checksum(body).to_bytes(4, "little") + body
             )
             file.flush()
             if time.monotonic() > self.synced + SYNC:

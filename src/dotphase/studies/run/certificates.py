@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...numerics.extras import require
+
 if TYPE_CHECKING:
     from distributed import Security
 
@@ -19,16 +21,12 @@ def make_certificates(folder: str | Path) -> Security:
     Valid for a year. Scheduler, workers and client share it: whoever can read the key can run code
     on the workers.
     """
+    require("certificates need", "distributed", "cryptography")
     from distributed import Security
 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        made = Security.temporary()
-    except ImportError:
-        raise ValueError(
-            "certificates need the package cryptography: pip install 'dotphase[cluster]'"
-        ) from None
+    made = Security.temporary()
     for name, content in ((CERTIFICATE, made.tls_ca_file), (KEY, made.tls_client_key)):  # type: ignore[attr-defined]
         descriptor = os.open(folder / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
@@ -38,6 +36,7 @@ def make_certificates(folder: str | Path) -> Security:
 
 def read_certificates(folder: str | Path) -> Security:
     """What `make_certificates` has written, for `security=` of dask and of `slurm_cluster`."""
+    require("certificates need", "distributed", "cryptography")
     from distributed import Security
 
     certificate, key = (str(Path(folder).resolve() / name) for name in (CERTIFICATE, KEY))

@@ -33,11 +33,6 @@ from .workers import Job
 if TYPE_CHECKING:
     from distributed import Security
 
-ANSWER = "20s"  # for the scheduler to answer
-SILENCE = 20.0  # seconds without a scheduler after which it is lost
-STARTING = 300.0  # seconds without a worker process on this machine after which something is wrong
-REMIND = 60.0  # seconds between two messages that there is no worker
-AHEAD = 2  # units per worker thread that are handed out at a time
 THREADS = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -45,6 +40,24 @@ THREADS = (
     "NPROC",
 )  # the last is XLA's
 logger = logging.getLogger("dotphase.studies")
+
+
+class Timeouts(NamedTuple):
+    """Seconds to wait, in four situations.
+
+    - `answer`: for the first answer of the scheduler.
+    - `silence`: without contact before the scheduler counts as lost.
+    - `start`: for the first worker process on this machine.
+    - `reminder`: between two warnings that there is no worker.
+    """
+
+    answer: float = 20.0
+    silence: float = 20.0
+    start: float = 300.0
+    reminder: float = 60.0
+
+
+TIMEOUTS = Timeouts()
 
 
 class Task(NamedTuple):
@@ -76,7 +89,7 @@ class Cluster:
         address: str,
         security: Security | None = None,
         patience: float | None = None,
-        ahead: int = AHEAD,
+        ahead: int = 2,
     ) -> None:
         self.plans, self.task, self.address, self.security = plans, task, address, security
         self.patience, self.ahead = patience, ahead
@@ -87,7 +100,7 @@ class Cluster:
 
         try:
             self.client: Any = Client(
-                self.address, timeout=ANSWER, security=self.security, set_as_default=False
+                self.address, timeout=TIMEOUTS.answer, security=self.security, set_as_default=False
             )
         except (OSError, TimeoutError) as error:
             raise ValueError(f"no dask scheduler answers at {self.address}: {error}") from None
@@ -123,14 +136,14 @@ class Cluster:
         now = time.monotonic()
         if self.client.status == "running":
             self.seen = now
-        elif self.client.status == "closed" or now - self.seen > SILENCE:
+        elif self.client.status == "closed" or now - self.seen > TIMEOUTS.silence:
             raise self._lost()
         if self._threads() > 0:
             self.worked = self.reminded = now
         elif self.patience is not None and now - self.worked > self.patience:
             kept = "what is finished is kept, and the same command goes on"
             raise ValueError(f"{self.address}: no worker for {now - self.worked:.0f} s; {kept}")
-        elif now - self.reminded > REMIND:
+        elif now - self.reminded > TIMEOUTS.reminder:
             self.reminded = now
             logger.warning(
                 "%s: no worker for %.0f s; still waiting", self.address, now - self.worked
@@ -150,7 +163,7 @@ class Processes(Cluster):
     is given up."""
 
     def __init__(self, plans: Mapping[str, Plan], task: Task, count: int, lives: int) -> None:
-        super().__init__(plans, task, "", patience=STARTING, ahead=1)
+        super().__init__(plans, task, "", patience=TIMEOUTS.start, ahead=1)
         self.count, self.lives, self.here = count, lives, ExitStack()
 
     def __enter__(self) -> Processes:

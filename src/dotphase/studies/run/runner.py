@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..store.code import describe_code
-from ..store.extend import prepared
 from ..store.lock import locked
 from ..store.store import FINISHED, Contents, Key, WritableStore
 from ..store.view import open_study, write_view
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from distributed import Security
 
 Progress = Callable[[int, int, int], None]
-LIVES = 2  # of worker processes, that a unit may cost
-VIEW_EVERY, VIEW_SHARE = (
-    60.0,
-    0.05,
-)  # seconds, and share of the time, between two writings of the Zarr arrays
 
 
 @dataclass(frozen=True)
@@ -77,6 +71,8 @@ def run_study(
 
     **Example**: `run_study(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
+    from ..store.extend import prepared
+
     study = study if isinstance(study, Study) else study_from(study, trust_code=trust_code)
     if workers < 1:
         raise ValueError(f"workers: at least one is needed, got {workers}")
@@ -117,10 +113,11 @@ def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progr
 
 
 class _View:
-    """The Zarr arrays, written now and then."""
+    """The Zarr arrays, written at most every `seconds`, and for at most a `share` of the time."""
 
-    def __init__(self, store: WritableStore) -> None:
-        self.store, self.next = store, time.monotonic() + VIEW_EVERY
+    def __init__(self, store: WritableStore, seconds: float = 60.0, share: float = 0.05) -> None:
+        self.store, self.seconds, self.share = store, seconds, share
+        self.next = time.monotonic() + seconds
 
     def refresh(self) -> None:
         if time.monotonic() >= self.next:
@@ -129,7 +126,8 @@ class _View:
     def write(self) -> None:
         began = time.monotonic()
         write_view(self.store)
-        self.next = time.monotonic() + max(VIEW_EVERY, (time.monotonic() - began) / VIEW_SHARE)
+        spent = time.monotonic() - began
+        self.next = time.monotonic() + max(self.seconds, spent / self.share)
 
 
 def _results(store: WritableStore, contents: Contents, resources: Resources) -> Generator[Result]:
@@ -178,7 +176,7 @@ def _workers(store: WritableStore, stage: list[str], units: int, resources: Reso
         )
     if count == 1 or store.plans[stage[0]].computation.place == "threads":
         return Threads(store.plans, count)
-    return _processes(store, count, LIVES)
+    return _processes(store, count, lives=2)
 
 
 def _processes(store: WritableStore, count: int, lives: int) -> Workers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...numerics.extras import require
 from .dask import THREADS
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ def slurm_cluster(
             cluster.scale(jobs=8)
             run_study(read_study("study.toml"), "run.zarr", scheduler=cluster.scheduler_address, security=keys)
     """
-    try:
-        from dask_jobqueue.slurm import SLURMCluster
-    except ImportError:
-        raise ValueError("SLURM needs dask-jobqueue: pip install 'dotphase[cluster]'") from None
+    require("SLURM workers need", "dask_jobqueue")
+    from dask_jobqueue.slurm import SLURMCluster
+
     if cores < 1:
         raise ValueError(f"cores: at least one is needed, got {cores}")
     processes = 1 if gpu else cores

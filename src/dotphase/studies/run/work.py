@@ -13,7 +13,6 @@ from ...numerics.threads import one_of_many
 from ..study.computation import Point
 from ..study.plan import Known, Plan
 
-LONGEST = 1e6  # seconds that a thread can be waited for
 DONE, FAILED, KILLED = "done", "failed", "killed"
 UNIT_THREAD = "sweep unit"
 
@@ -122,7 +121,7 @@ def _bounded(work: Callable[[], Any], seconds: float) -> Any:
 
     thread = threading.Thread(target=run, name=UNIT_THREAD, daemon=True)
     thread.start()
-    thread.join(min(seconds, LONGEST))
+    thread.join(min(seconds, 1e6))  # a longer wait overflows in the operating system
     if failed:
         raise failed[0]
     if not found:

@@ -11,8 +11,6 @@ from typing import NamedTuple, Protocol
 from ..study.plan import Known, Plan
 from .work import Result, compute_unit
 
-BEAT = 1.0  # seconds between two looks at workers that have nothing to say
-
 
 class Job(NamedTuple):
     """A unit to be computed, and what is known at each of its points if its kind needs something."""
@@ -46,7 +44,7 @@ def hand_out(workers: Workers, jobs: Iterator[Job]) -> Iterator[Result]:
                 running[workers.submit(job)] = job
             if not running:
                 return
-            finished, _ = wait(running, BEAT, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, 1.0, return_when=FIRST_COMPLETED)
             for future in finished:
                 yield workers.result(running.pop(future), future)
             workers.check()

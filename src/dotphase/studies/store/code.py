@@ -19,7 +19,6 @@ from pathlib import Path
 LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "xarray", "zarr")
 COMPUTING = ("jax", "jaxlib", "numpy", "scipy")  # those of which results depend
 SILENT = ("cli", "figures", "explorer")  # rooms that print and draw, and change no number
-MOST_NAMED = 4  # differences in a message
 
 
 def provenance() -> dict[str, str]:
@@ -60,12 +59,9 @@ def changes(before: dict[str, str] | None, now: dict[str, str]) -> str:
         return "what it was is not recorded any more"
     parts = [part for part in dict.fromkeys([*before, *now]) if before.get(part) != now.get(part)]
     told = [
-        f"{part} {before.get(part, '(none)')} → {now.get(part, '(none)')}"
-        for part in parts[:MOST_NAMED]
+        f"{part} {before.get(part, '(none)')} → {now.get(part, '(none)')}" for part in parts[:4]
     ]
-    return ", ".join(told) + (
-        f" and {len(parts) - MOST_NAMED} more" if len(parts) > MOST_NAMED else ""
-    )
+    return ", ".join(told) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 @lru_cache(maxsize=1)

@@ -17,9 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-PATIENCE = 0.3  # seconds: someone who only looks holds the lock for an instant
+from ...numerics.extras import require
 
 
 class LockedError(ValueError):
@@ -29,12 +27,15 @@ class LockedError(ValueError):
 @contextmanager
 def locked(store: Path) -> Iterator[None]:
     """Hold the lock of a store while the block runs, or raise `LockedError`."""
+    require("studies need", "studies")
+    from filelock import FileLock, Timeout
+
     path = lock_path(store)
     owner, lock = _owner(path), FileLock(path)
     try:
         if _elsewhere(owner):
             raise LockedError(_complaint(store, path))
-        lock.acquire(timeout=PATIENCE)
+        lock.acquire(timeout=0.3)  # a reader holds the lock for less than that
     except Timeout:
         raise LockedError(_complaint(store, path)) from None
     try:

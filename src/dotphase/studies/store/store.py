@@ -32,8 +32,6 @@ from .log import Log, as_line
 FORMAT = 2
 BEGUN = "begun"  # besides done, failed and killed, what a record says of a unit
 PENDING, FINISHED, BROKEN = 0, 1, 2  # what is known of a unit
-RECENT = 100  # finished units that tell the present rate
-ROOM = 1 << 20  # bytes that must be there before work starts
 Key = tuple[str, int]  # label and number of a unit
 
 
@@ -57,7 +55,7 @@ class Contents:
     codes: dict[str, dict[str, str] | None] = field(default_factory=dict)
     code_of: dict[str, np.ndarray] = field(default_factory=dict)
     damaged: int = 0
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    times: deque[float] = field(default_factory=lambda: deque(maxlen=100))
 
     @property
     def computed(self) -> dict[str, int]:
@@ -299,7 +297,7 @@ def _check_room(path: Path) -> None:
         path.mkdir(parents=True)
         probe = path / "probe"
         with open(probe, "wb") as file:
-            file.write(bytes(ROOM))
+            file.write(bytes(1 << 20))  # a megabyte must be free before work starts
             file.flush()
             os.fsync(file.fileno())
         probe.unlink()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import xarray
 
 UNFINISHED = "unfinished"
-MOST_IN_CHUNK = 1 << 17  # entries: a megabyte of numbers in a file
 Arrays = dict[str, np.ndarray]
 
 
@@ -189,9 +188,9 @@ def _add(
 
 def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
     """As few chunks as have a megabyte, cut along the first dimensions."""
-    found = []
+    found, entries = [], 1 << 17
     for at, size in enumerate(shape):
-        found.append(max(1, min(size, MOST_IN_CHUNK // max(1, prod(shape[at + 1 :])))))
+        found.append(max(1, min(size, entries // max(1, prod(shape[at + 1 :])))))
     return tuple(found)
 
 

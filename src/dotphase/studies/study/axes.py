@@ -11,7 +11,6 @@ from ...scenario.names import word_of
 from ...scenario.scenario import Scenario
 
 MOST_VALUES = 10**6
-ROUNDING = 1e-9  # values this close, in proportion to the axis, are the same: 0.2 + 0.1 is 0.3
 
 Count = Annotated[int, Field(ge=1, le=MOST_VALUES)]
 
@@ -71,8 +70,9 @@ def snapped(values: np.ndarray, stored: np.ndarray) -> np.ndarray:
     near = ordered[np.minimum(above, len(ordered) - 1)]
     below = ordered[above - 1]
     near = np.where(np.abs(values - below) < np.abs(values - near), below, near)
-    scale = np.maximum(np.abs(values), ROUNDING * np.abs(values).max())
-    found = np.where(np.abs(values - near) <= ROUNDING * scale, near, values)
+    rounding = 1e-9  # values this close, relative to the axis, are equal: 0.2 + 0.1 is 0.3
+    scale = np.maximum(np.abs(values), rounding * np.abs(values).max())
+    found = np.where(np.abs(values - near) <= rounding * scale, near, values)
     return found if len(np.unique(found)) == len(found) else values
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...numerics.extras import require
 from ..store.store import Store
 from ..store.view import open_study
 
@@ -67,8 +68,6 @@ def _write(table: pandas.DataFrame, file: Path, form: str) -> Path:
     if form == "csv":
         table.to_csv(file, index=False)
         return file
-    try:
-        table.to_parquet(file, index=False, engine="pyarrow")
-    except ImportError:
-        raise ValueError("Parquet needs pyarrow: pip install 'dotphase[parquet]'") from None
+    require("Parquet files need", "parquet")
+    table.to_parquet(file, index=False, engine="pyarrow")
     return file

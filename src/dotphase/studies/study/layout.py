@@ -18,8 +18,6 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
-MOST_ENTRIES = 10**9  # of a box: more is a mistake, or made by someone to fill the memory
-
 Label = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=100)]
 DType = Annotated[str, Field(pattern=r"^(str|f4|f8|[iu][1248])$")]
 
@@ -73,10 +71,10 @@ class Layout:
             raise ValueError(f"compute.{self.label}: dimensions that do not fit together")
         if any(set(variable.dims) - set(self.own) for variable in self.variables.values()):
             raise ValueError(f"compute.{self.label}: a variable has a dimension that is not there")
-        if prod(self.shape) > MOST_ENTRIES:
+        if prod(self.shape) > 1e9:  # a mistake, or an attempt to fill the memory
             size = " × ".join(map(str, self.shape))
             raise ValueError(
-                f"compute.{self.label}: {size} entries are too many; the most is {MOST_ENTRIES:.0e}"
+                f"compute.{self.label}: {size} entries are too many; the most is 1e+09"
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -29,8 +29,6 @@ from .axes import Axis, is_number_of, plain, same_axis, values_of
 from .computation import Computation, all_computations, computation_named, named_object
 from .layout import Label
 
-DAY = 86_400.0
-
 
 def _computation(given: Any, info: ValidationInfo) -> Computation:
     if isinstance(given, Computation):
@@ -81,7 +79,7 @@ class Study(BaseModel):
         Field(min_length=1)
     )
 
-    time_limit: float = Field(DAY, gt=0)
+    time_limit: float = Field(86_400.0, gt=0)  # seconds: a day
     _trust_code: bool = PrivateAttr(False)
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...numerics.extras import free_memory
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
 from ...scenario.scenario import Scenario
@@ -45,9 +46,7 @@ def memory_needed(scenario: Scenario, rule: Rule) -> int:
 
 def check_memory(scenario: Scenario, rule: Rule) -> None:
     """Refuse nodes that take more memory than there is."""
-    import psutil
-
-    needed, free = memory_needed(scenario, rule), psutil.virtual_memory().available
+    needed, free = memory_needed(scenario, rule), free_memory()
     if needed > free:
         gigabytes = lambda count: f"{count / 1e9:.3g} GB"
         raise ValueError(

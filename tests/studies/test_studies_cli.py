@@ -6,8 +6,8 @@ import tracemalloc
 import pandas
 import pytest
 import xarray
-from test_sweeps_runner import ALPHAS, assert_same
-from toy_kinds import run_study, toy_study, trusted
+from test_studies_runner import ALPHAS, assert_same
+from toy_computations import run_study, toy_study, trusted
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
@@ -23,7 +23,7 @@ name = "toys"
 omega = [0.1, 0.2]
 alpha = { linspace = [1, 5, 5] }
 [compute.toy]
-kind = "toy_kinds:Toy"
+kind = "toy_computations:Toy"
 """
 
 

@@ -9,88 +9,88 @@ import pytest
 
 from dotphase.explorer.answers.task import Branches, Task
 from dotphase.explorer.server.jobs import _halving, _in_order, branches, grid
-from dotphase.explorer.server.worker_pool import Busy, Crew, WorkFailed
+from dotphase.explorer.server.worker_pool import Busy, WorkerPool, WorkFailed
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 
 
 @contextlib.asynccontextmanager
 async def trainers(**options):
-    crew = Crew(
+    pool = WorkerPool(
         "test",
         **{"size": 1, "waiting": 2, "seconds": 120, "patience": 20, "first": "warm_training"}
         | options,
     )
-    crew.start()
+    pool.start()
     try:
-        await asyncio.wait_for(crew.ready.wait(), 180)
-        yield crew
+        await asyncio.wait_for(pool.ready.wait(), 180)
+        yield pool
     finally:
-        await crew.stop()
+        await pool.stop()
 
 
-async def killed_at_work(crew):
-    async for message in crew.run("training", d=1000, optimiser="gd", **TRAINING):
+async def killed_at_work(pool):
+    async for message in pool.run("training", d=1000, optimiser="gd", **TRAINING):
         if message["event"] == "step":
-            os.kill(crew.processes[0], signal.SIGKILL)
+            os.kill(pool.processes[0], signal.SIGKILL)
 
 
 def test_a_crew_answers_stops_survives_and_refuses():
     """In one test, since a worker takes seconds to load."""
 
     async def story():
-        async with trainers() as crew:
+        async with trainers() as pool:
             ends = [
                 m
-                async for m in crew.run("training", d=60, optimiser="lbfgs", **TRAINING)
+                async for m in pool.run("training", d=60, optimiser="lbfgs", **TRAINING)
                 if m["event"] == "end"
             ]
             assert ends[0]["outcome"] in ("converged", "stopped")
 
             with pytest.raises(WorkFailed, match="KeyError"):
-                await crew.answer("no such work")
+                await pool.answer("no such work")
 
             # Whoever leaves early stops the work, and the worker goes on.
-            before = crew.processes
+            before = pool.processes
             async with contextlib.aclosing(
-                crew.run("training", d=600, optimiser="gd", **TRAINING)
+                pool.run("training", d=600, optimiser="gd", **TRAINING)
             ) as messages:
                 async for message in messages:
                     if message["event"] == "step":
                         break
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+            assert (await pool.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
                 "event"
             ] == "end"
-            assert crew.processes == before
+            assert pool.processes == before
 
             # A worker that dies fails its own order only.
             with pytest.raises(WorkFailed, match="died"):
-                await killed_at_work(crew)
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+                await killed_at_work(pool)
+            assert (await pool.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
                 "event"
             ] == "end"
-            assert crew.processes != before
+            assert pool.processes != before
 
             # One that dies with nothing heard of its order fails none: another takes it.
-            before = crew.processes
+            before = pool.processes
             os.kill(before[0], signal.SIGKILL)
-            assert (await crew.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
+            assert (await pool.answer("training", d=60, optimiser="lbfgs", **TRAINING))[
                 "event"
             ] == "end"
-            assert crew.processes != before
+            assert pool.processes != before
 
             # One that dies while it has nothing to do is replaced before anyone asks.
-            before = crew.processes
+            before = pool.processes
             os.kill(before[0], signal.SIGKILL)
             for _ in range(600):
-                if crew.processes != before:
+                if pool.processes != before:
                     break
                 await asyncio.sleep(0.1)
-            assert crew.processes != before
+            assert pool.processes != before
 
             # The queue has an end.
             long = [
-                asyncio.create_task(crew.answer("training", d=1000, optimiser="gd", **TRAINING))
+                asyncio.create_task(pool.answer("training", d=1000, optimiser="gd", **TRAINING))
                 for _ in range(4)
             ]
             done, _ = await asyncio.wait(long, return_when=asyncio.FIRST_COMPLETED)
@@ -104,10 +104,10 @@ def test_a_crew_answers_stops_survives_and_refuses():
 
 def test_work_that_takes_too_long_is_ended():
     async def story():
-        async with trainers() as crew:
-            crew.seconds = 0.5
+        async with trainers() as pool:
+            pool.seconds = 0.5
             with pytest.raises(WorkFailed, match="more than"):
-                await crew.answer("training", d=1000, optimiser="gd", **TRAINING | {"seeds": 20})
+                await pool.answer("training", d=1000, optimiser="gd", **TRAINING | {"seeds": 20})
 
     asyncio.run(story())
 
@@ -124,7 +124,7 @@ def test_points_go_outwards_from_the_one_that_is_dragged():
 
 def test_branches_come_coarse_first_then_fine_then_by_the_other_theory():
     class AtOnce:
-        """A crew whose workers need no time."""
+        """A pool whose workers need no time."""
 
         async def answer(self, work, priority, **arguments):
             return {"priority": priority}

@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from test_sweeps_runner import ALPHAS, ENVIRONMENT, assert_same, written
-from toy_kinds import run_study, toy_study
+from test_studies_runner import ALPHAS, ENVIRONMENT, assert_same, written
+from toy_computations import run_study, toy_study
+
+from dotphase.studies.run.dask import Timeouts
 
 pytest.importorskip("distributed")
 
@@ -161,7 +163,7 @@ def test_a_lost_worker_does_not_stop_a_sweep(tmp_path, processes):
 
 
 def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes, monkeypatch):
-    monkeypatch.setattr("dotphase.studies.run.dask.SILENCE", 3.0)
+    monkeypatch.setattr("dotphase.studies.run.dask.TIMEOUTS", Timeouts(silence=3.0))
     process, address = scheduler(tmp_path)
     processes += [process, worker(address)]
 
@@ -182,7 +184,7 @@ def test_a_lost_scheduler_is_one_line_and_resumable(tmp_path, processes, monkeyp
 
 
 def test_no_workers_is_told_and_given_up(tmp_path, processes, monkeypatch, caplog):
-    monkeypatch.setattr("dotphase.studies.run.dask.REMIND", 1.0)
+    monkeypatch.setattr("dotphase.studies.run.dask.TIMEOUTS", Timeouts(reminder=1.0))
     process, address = scheduler(tmp_path)
     processes += [process]
     with pytest.raises(ValueError, match=r"no worker for \d+ s; what is finished is kept"):
@@ -193,14 +195,15 @@ def test_no_workers_is_told_and_given_up(tmp_path, processes, monkeypatch, caplo
 def test_a_worker_with_other_code_is_refused_before_any_work(tmp_path, processes):
     other = tmp_path / "other"
     other.mkdir()
-    (other / "toy_kinds.py").write_text(
-        (Path(__file__).parent / "toy_kinds.py").read_text() + "\n# changed\n"
+    (other / "toy_computations.py").write_text(
+        (Path(__file__).parent / "toy_computations.py").read_text() + "\n# changed\n"
     )
     process, address = scheduler(tmp_path)
     environment = ENVIRONMENT | {"PYTHONPATH": f"{other}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"}
     processes += [process, worker(address, environment=environment)]
     with pytest.raises(
-        ValueError, match=r"a worker has other code than this process \(toy_kinds \w+ → \w+\)"
+        ValueError,
+        match=r"a worker has other code than this process \(toy_computations \w+ → \w+\)",
     ):
         run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address)
     assert written(tmp_path / "run.zarr") == []

@@ -6,8 +6,8 @@ import shutil
 import sys
 
 import pytest
-from test_sweeps_runner import ALPHAS
-from toy_kinds import run_study, toy_study
+from test_studies_runner import ALPHAS
+from toy_computations import run_study, toy_study
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
@@ -18,7 +18,10 @@ from dotphase.studies.store.store import read_header
 from dotphase.studies.store.view import open_study
 from dotphase.studies.study.export import export
 
-TRAP = "import pathlib\npathlib.Path({mark!r}).touch()\ndef fly(): pathlib.Path({mark!r}).touch()\nclass Computation: pass\n"
+TRAP = (
+    "import pathlib\npathlib.Path({mark!r}).touch()\n"
+    "def fly(): pathlib.Path({mark!r}).touch()\nclass Computation: pass\n"
+)
 
 
 class Bomb:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from toy_kinds import run_study, toy_study, trusted
+from toy_computations import run_study, toy_study, trusted
 
 from dotphase.studies.store import code, log
 from dotphase.studies.store.check import check_study
@@ -60,7 +60,7 @@ def test_workers_and_batches_change_nothing(tmp_path, name, batch):
 
 def test_a_computation_reads_another_ones_results(tmp_path):
     study = toy_study(ALPHAS)
-    study["compute"]["reader"] = {"kind": "toy_kinds:Reader"}
+    study["compute"]["reader"] = {"kind": "toy_computations:Reader"}
     dataset = run_study(study, tmp_path / "run.zarr", workers=2)
     assert dataset["reader_total"].values.tolist() == [15.0, 15.0]
 
@@ -128,7 +128,7 @@ def test_a_point_that_hangs_is_given_up(tmp_path, name):
 
 
 def test_a_unit_that_kills_the_only_process_is_given_up_in_the_next_run(tmp_path):
-    script = "import sys, toy_kinds as t; t.run_study(t.toy_study([1.0, 2.0, 3.0], kills_at=2.0), sys.argv[1])"
+    script = "import sys, toy_computations as t; t.run_study(t.toy_study([1.0, 2.0, 3.0], kills_at=2.0), sys.argv[1])"
     path, codes = tmp_path / "run.zarr", []
     for _ in range(3):
         codes.append(

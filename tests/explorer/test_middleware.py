@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from dotphase.explorer.server.app import make_app
-from dotphase.explorer.server.middleware import LARGEST, Guard
-from dotphase.explorer.server.rate_limits import Desk, TooMany
+from dotphase.explorer.server.middleware import Middleware
+from dotphase.explorer.server.rate_limits import LIMITS, Limits, RateLimits, TooMany
 
 
 def ask(method, path, **options):
@@ -25,19 +25,19 @@ def ask(method, path, **options):
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8765", "localhost:8765", "[::1]:8765", "192.168.1.7"])
 def test_addresses_and_localhost_are_known(host):
-    assert Guard(None).knows(host)
+    assert Middleware(None).knows(host)
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "[", "0x7f.1"]
 )
 def test_other_names_are_not(host):
-    assert not Guard(None).knows(host)
+    assert not Middleware(None).knows(host)
     assert ask("GET", "/", headers={"host": host or " "}).status_code == 421
 
 
 def test_a_name_we_were_told_is_known():
-    assert Guard(None, ("lab.example",)).knows("LAB.example:80")
+    assert Middleware(None, ("lab.example",)).knows("LAB.example:80")
 
 
 def test_other_pages_and_other_kinds_of_request_are_refused():
@@ -52,7 +52,7 @@ def test_other_pages_and_other_kinds_of_request_are_refused():
         ask("OPTIONS", "/api/count", headers={"access-control-request-method": "POST"}).status_code
         == 405
     )
-    large = b'{"text": "' + b"a" * LARGEST + b'"}'
+    large = b'{"text": "' + b"a" * LIMITS.body + b'"}'
     assert (
         ask(
             "POST", "/api/count", content=large, headers={"content-type": "application/json"}
@@ -91,12 +91,12 @@ def test_bad_input_is_one_line_that_names_the_field():
 
 
 def test_a_client_that_asks_too_fast_is_told_so():
-    desk = Desk(rate=1, burst=3)
+    limits = RateLimits(Limits(rate=1, burst=3))
     for _ in range(3):
-        desk.admit("fast")
+        limits.admit("fast")
     with pytest.raises(TooMany):
-        desk.admit("fast")
-    desk.admit("slow")
+        limits.admit("fast")
+    limits.admit("slow")
 
 
 def test_too_fast_is_429_with_a_message():
@@ -118,21 +118,21 @@ def test_too_fast_is_429_with_a_message():
 
 
 def test_a_later_job_supersedes_an_earlier_one_and_jobs_are_bounded():
-    desk = Desk(jobs=2)
-    with desk.job("a", "branches") as first:
+    limits = RateLimits(Limits(jobs=2))
+    with limits.job("a", "branches") as first:
         assert not first.is_set()
-        with desk.job("a", "branches") as second:
+        with limits.job("a", "branches") as second:
             assert first.is_set()
             assert not second.is_set()
-            with desk.job("b", "branches"):
-                desk.check("a", "branches")  # would supersede
+            with limits.job("b", "branches"):
+                limits.check("a", "branches")  # would supersede
                 with pytest.raises(TooMany):
-                    desk.check("c", "branches")
-    desk.check("c", "branches")
+                    limits.check("c", "branches")
+    limits.check("c", "branches")
 
 
 def test_clients_are_forgotten_at_last():
-    desk = Desk()
+    limits = RateLimits()
     for k in range(3000):
-        desk.admit(str(k))
-    assert len(desk._saved) <= 1000
+        limits.admit(str(k))
+    assert len(limits._saved) <= 1000

@@ -76,7 +76,7 @@ class Reader(Computation):
 
 
 def toy_study(alphas, name="Toy", **parameters):
-    table = {"kind": f"toy_kinds:{name}", **parameters}
+    table = {"kind": f"toy_computations:{name}", **parameters}
     return {
         "name": "toys",
         "axes": {"omega": [0.1, 0.2], "alpha": list(alphas)},

@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from test_sweeps_runner import assert_same, written
+from test_studies_runner import assert_same, written
 
 from dotphase.studies.run.runner import run_study
 from dotphase.studies.store.status import status
