@@ -48,10 +48,10 @@ from .theory.baseline import linear_baseline as linear_baseline
 from .theory.branches.continuation import find_fixed_points as find_fixed_points
 from .theory.branches.curves import Branches as Branches
 from .theory.branches.curves import branches as branches
+from .theory.branches.phases import Phase as Phase
+from .theory.branches.phases import phase as phase
 from .theory.branches.roots import Transition as Transition
-from .theory.branches.transitions import Phase as Phase
 from .theory.branches.transitions import critical as critical
-from .theory.branches.transitions import phase as phase
 from .theory.solver.solution import Solution as Solution
 from .theory.solver.solution import SolveError as SolveError
 from .theory.solver.solve import solve as solve

@@ -5,15 +5,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import dotphase.inner
 from dotphase import attentions
+from dotphase.inner import loss, minimiser
+from dotphase.inner import search as searching
 from dotphase.inner.loss import Problem, energy
 from dotphase.numerics.elimination import eliminate
 from dotphase.scenario.attentions.attention import Attention, lifted
 
-descend = jax.jit(dotphase.inner.descend, static_argnums=0)
-search = jax.jit(dotphase.inner.search, static_argnums=(0, 3))
-energy_derivatives = jax.jit(dotphase.inner.energy_derivatives, static_argnums=0)
+descend = jax.jit(minimiser.descend, static_argnums=0)
+search = jax.jit(searching.search, static_argnums=(0, 3))
+energy_derivatives = jax.jit(loss.energy_derivatives, static_argnums=0)
 
 
 @pytest.fixture(autouse=True)

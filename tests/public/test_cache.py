@@ -39,7 +39,8 @@ def test_an_unusable_cache_costs_nothing_but_time(tmp_path):
 
 
 KEPT = (
-    "import dotphase, jax; from dotphase.numerics.compilation import compiled; from dotphase.numerics.cache import folder\n"
+    "import dotphase, jax; from dotphase.numerics.compilation import compiled\n"
+    "from dotphase.numerics.cache import folder\n"
     "import os; compiled(lambda x: x @ x)(jax.numpy.eye(3)); print(jax.config.jax_compilation_cache_dir)\n"
 )
 

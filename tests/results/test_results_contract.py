@@ -22,22 +22,33 @@ from dotphase.finite.training.starts import start_weights
 from dotphase.numerics.rules import Sobol
 from dotphase.results.estimate import Estimate
 from dotphase.results.result import Result
+from dotphase.theory.branches.phases import phase_of
 from dotphase.theory.branches.roots import Transition
 from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
-from dotphase.theory.branches.transitions import phase_of
 from dotphase.theory.stability.clusters import Clusters
 from dotphase.theory.stability.one_step_result import OneStep, OneStepScan
 
 ROOMS = (
-    "theory",
-    "theory.curves",
-    "theory.transitions",
-    "theory.roots",
-    "theory.sensitivity",
-    "theory.stability",
+    "theory.baseline",
+    "theory.solver.solution",
+    "theory.branches.curves",
+    "theory.branches.phases",
+    "theory.branches.roots",
+    "theory.branches.sensitivity",
+    "theory.stability.stability",
+    "theory.stability.one_step_result",
+    "finite.landscape",
+    "finite.linear_fit",
+    "finite.training.runs",
+    "finite.message_passing.gamp",
+    "finite.data.sampling",
+    "comparison.compare",
+    "comparison.trajectories",
+    "counting.runs",
+    "counting.metrics",
+    "counting.surgery",
+    "counting.summary",
 )
-ROOMS += ("theory.one_step_result",)
-ROOMS += ("finite", "comparison", "counting", "counting.summary")
 RULE = Sobol(2**9)
 SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.attentions.softmax(1))
 

@@ -11,6 +11,7 @@ from dotphase.numerics.precision import in_double
 from dotphase.numerics.rules import Sobol
 from dotphase.overlaps.overlaps import Moments, coordinate_layout
 from dotphase.scenario.distribution import Law
+from dotphase.theory.stability import one_step as module
 from dotphase.theory.stability.cluster_map import clusters_at, state_of
 from dotphase.theory.stability.clusters import (
     Averages,
@@ -23,7 +24,6 @@ from dotphase.theory.stability.clusters import (
     positive,
 )
 from dotphase.theory.stability.one_step import one_step, one_step_scan
-from dotphase.theory.stability.stability import one_step as module
 
 Y = 400.0
 OPTIONS = {"rule": Sobol(2**12), "inner": 16}

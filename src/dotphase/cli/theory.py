@@ -194,7 +194,7 @@ def _overlap(values: Any) -> str:
 
 
 def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, Any]:
-    from ..theory.branches.transitions import phase_of
+    from ..theory.branches.phases import phase_of
 
     phase = phase_of([semantic, positional])
     both = {"semantic": semantic.to_dict(), "positional": positional.to_dict()}
@@ -202,7 +202,7 @@ def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, 
 
 
 def _print_branches(rows: list[tuple[float, Solution, Solution]]) -> None:
-    from ..theory.branches.transitions import phase_of
+    from ..theory.branches.phases import phase_of
 
     head = [
         "α",

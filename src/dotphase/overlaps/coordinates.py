@@ -15,6 +15,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from ..numerics.compilation import compiled
 from ..numerics.small_matrices import cholesky, inverted, transposed
 from . import correlated as joint
 from .overlaps import Factors, Overlaps, coordinate_layout
@@ -91,3 +92,12 @@ def _unpacked(entries, r: int):
 def _split(x, length: int, r_s: int, r_t: int):
     C, V, m, phi = coordinate_layout((length, r_s, r_t)).split(x)
     return _unpacked(C, r_s), _unpacked(V, r_s), m, jnp.sinh(phi)
+
+
+coordinates_of = compiled(to_coordinates, small=True)
+_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
+
+
+def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:
+    """The overlaps at coordinates x, as numpy arrays."""
+    return Overlaps(*map(np.asarray, _overlaps(x, rho, rank)))

@@ -7,11 +7,12 @@ moment of (τ, π) among them. Where tokens know of each other, Γ stands in the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .tokens import Positions, Tokens
+if TYPE_CHECKING:
+    from .tokens import Positions, Tokens
 
 
 class Law(NamedTuple):

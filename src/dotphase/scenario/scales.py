@@ -138,4 +138,5 @@ class Scales:
         shown = ", ".join(f"{scale:.4g}" for scale in self.s.ravel()[:4]) + (
             ", …" if self.s.size > 4 else ""
         )
-        return f"{len(self.s)} scales ({shown}), {'each token its own' if self.independent else 'of all tokens jointly'}"
+        whose = "each token its own" if self.independent else "of all tokens jointly"
+        return f"{len(self.s)} scales ({shown}), {whose}"

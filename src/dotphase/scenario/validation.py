@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .names import LETTERS
-
 Numbers = float | tuple["Numbers", ...]
 
 
 def finite_number(name: str, value: Any, above: bool = False, most: float = np.inf) -> float:
     """`value` as a float, finite, not negative (nor zero if it has to be `above`), at most `most`."""
+    from .names import LETTERS
+
     called = f"{name}: {LETTERS[name]}" if name in LETTERS else f"{name}:"
     try:
         number = float(value)

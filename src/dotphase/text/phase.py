@@ -22,8 +22,8 @@ from .distribution import MeasuredTokens, tokens_from_samples
 from .sentences import Sentences
 
 if TYPE_CHECKING:
+    from ..theory.branches.phases import Phase
     from ..theory.branches.roots import Transition
-    from ..theory.branches.transitions import Phase
 
 
 BETWEEN = (0.2, 5.0)  # where α_c is looked for
@@ -135,7 +135,8 @@ def phase_of(
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """
-    from ..theory.branches.transitions import critical, phase
+    from ..theory.branches.phases import phase
+    from ..theory.branches.transitions import critical
 
     begin, law = perf_counter(), tokens_from_samples(sentences, alike=True)
     task = (

@@ -3,13 +3,13 @@ from .baseline import linear_baseline as linear_baseline
 from .branches.continuation import find_fixed_points as find_fixed_points
 from .branches.continuation import follow as follow
 from .branches.continuation import spinodal as spinodal
+from .branches.phases import phase as phase
 from .branches.sensitivity import OptimalRidge as OptimalRidge
 from .branches.sensitivity import Sensitivity as Sensitivity
 from .branches.sensitivity import optimal_ridge as optimal_ridge
 from .branches.sensitivity import sensitivities as sensitivities
 from .branches.transitions import critical as critical
 from .branches.transitions import critical_line as critical_line
-from .branches.transitions import phase as phase
 from .solver.solution import OUTCOMES as OUTCOMES
 from .solver.solution import Solution as Solution
 from .solver.solution import SolveError as SolveError

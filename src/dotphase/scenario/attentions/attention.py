@@ -79,10 +79,9 @@ class Attention:
         object.__setattr__(self, "parameters", _Frozen(frozen))
         spread = np.eye(self.rank) if self.spread is None else self.spread
         object.__setattr__(self, "spread", freeze("spread", spread, ndim=2))
-        if thaw(self.spread).shape[1] != self.rank:  # type: ignore[arg-type]
-            raise ValueError(
-                f"spread: expected {self.rank} columns, got shape {thaw(self.spread).shape}"
-            )  # type: ignore[arg-type]
+        shape = np.shape(spread)
+        if shape[1] != self.rank:
+            raise ValueError(f"spread: expected {self.rank} columns, got shape {shape}")
 
     @property
     def form(self) -> Form:

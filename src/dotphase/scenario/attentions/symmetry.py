@@ -16,14 +16,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import permutations, product
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..distribution import Law
-from ..scales import Scales
-from ..scenario import Scenario
 from .attention import Attention, matrices
+
+if TYPE_CHECKING:
+    from ..distribution import Law
+    from ..scales import Scales
+    from ..scenario import Scenario
 
 LARGEST_GROUP = 64  # more images than this leave too few independent nodes
 LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal

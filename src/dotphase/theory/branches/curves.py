@@ -19,7 +19,7 @@ from ..baseline import linear_baseline
 from ..solver.solution import Solution
 from ..solver.solve import Minimum
 from .continuation import follow
-from .transitions import Phase, phase_of
+from .phases import Phase, phase_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,9 +13,10 @@ import numpy as np
 from ...inner.minima import as_minimum
 from ...numerics.precision import in_double
 from ...numerics.rules import Sobol
+from ...overlaps.coordinates import coordinates_of
 from ...scenario.scenario import Scenario
 from ..solver.assemble import assemble
-from ..solver.globalisation import coordinates_of, from_nearby, task_of
+from ..solver.globalisation import from_nearby, task_of
 from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..stability.breaking import Breaking

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...numerics.compilation import compiled
 from ...numerics.rules import Sobol
-from ...overlaps.coordinates import from_coordinates
+from ...overlaps.coordinates import from_coordinates, overlaps_at
 from ...overlaps.correlated import single
 from ...overlaps.overlaps import Overlaps
 from ...results.estimate import Estimate
@@ -17,7 +17,6 @@ from ...scenario.scenario import Scenario, Structure
 from ..state_evolution.evaluator import Evaluator, Point
 from ..state_evolution.half_steps import conjugates
 from .errors import Deviations, deviations, observable_errors
-from .globalisation import overlaps_at
 from .newton import Trail
 from .solution import Joint, Scatter, Solution
 from .starts import mechanism, vanished

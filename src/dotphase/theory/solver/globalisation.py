@@ -9,9 +9,8 @@ from functools import partial
 import numpy as np
 
 from ...inner.minima import InnerMinimum
-from ...numerics.compilation import compiled
 from ...numerics.rules import Rule, Sobol
-from ...overlaps.coordinates import from_coordinates, to_coordinates
+from ...overlaps.coordinates import coordinates_of, overlaps_at
 from ...overlaps.overlaps import Overlaps
 from ...overlaps.symmetric import Group, stabiliser
 from ...scenario.attentions.symmetry import symmetries
@@ -201,12 +200,3 @@ def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> 
 def _in_short_steps(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
     walk = lambda x: slowly(evaluator, x, task.tolerance, SHORT_STEPS * task.most)
     return _where_defined(evaluator, overlaps, walk)
-
-
-coordinates_of = compiled(to_coordinates, small=True)
-_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
-
-
-def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:
-    """The overlaps at coordinates x, as numpy arrays."""
-    return Overlaps(*map(np.asarray, _overlaps(x, rho, rank)))

@@ -15,13 +15,13 @@ from ...numerics.precision import in_double
 from ...numerics.progress import Progress, reporting
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import in_parallel
-from ...overlaps.coordinates import SMALLEST
+from ...overlaps.coordinates import SMALLEST, coordinates_of
 from ...overlaps.overlaps import Overlaps
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
 from .checks import check_memory, check_nodes, check_precision, check_scenario
-from .globalisation import COARSE, Task, coordinates_of, from_nearby, from_start, levels, task_of
+from .globalisation import COARSE, Task, from_nearby, from_start, levels, task_of
 from .newton import Trail
 from .solution import Solution, SolveError
 from .starts import as_state, check_overlaps, mechanism

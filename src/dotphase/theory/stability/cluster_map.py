@@ -19,13 +19,12 @@ import numpy as np
 from ...inner.minima import Lowest
 from ...numerics.rules import Sobol
 from ...numerics.threads import at_once
-from ...overlaps.coordinates import factors
+from ...overlaps.coordinates import coordinates_of, factors, overlaps_at
 from ...overlaps.gauge import tangents
 from ...overlaps.overlaps import Moments, Overlaps, coordinate_layout
 from ...overlaps.symmetric import Group
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.scenario import Scenario
-from ..solver.globalisation import coordinates_of, overlaps_at
 from ..state_evolution.evaluator import Evaluator, evaluator_of
 from .clusters import (
     TOGETHER,

@@ -10,10 +10,10 @@ import numpy as np
 from ...inner.minima import as_minimum
 from ...numerics.precision import in_double
 from ...numerics.rules import Rule
+from ...overlaps.coordinates import coordinates_of
 from ...overlaps.symmetric import Group, stabiliser
 from ...scenario.attentions.symmetry import symmetries
 from ..solver.errors import Deviations, deviations
-from ..solver.globalisation import coordinates_of
 from ..solver.newton import fixed_point
 from ..solver.solution import Solution, SolveError
 from ..state_evolution.evaluator import Evaluator, Point, evaluator_of

@@ -11,10 +11,10 @@ import numpy as np
 from ...inner.loss import Problem, applied, energy, energy_and_gradient, times
 from ...inner.minima import Reached
 from ...numerics.precision import in_double
+from ...overlaps.coordinates import coordinates_of
 from ...overlaps.symmetric import stabiliser
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.scenario import Structure
-from ..solver.globalisation import coordinates_of
 from ..solver.solution import Solution
 from ..state_evolution.evaluator import evaluator_of
 from ..state_evolution.half_steps import fields, signal
