@@ -221,10 +221,10 @@ def test_lines_of_another_study_do_not_count(tmp_path):
 def test_other_code_is_refused_unless_asked_for(tmp_path, monkeypatch):
     path, study = tmp_path / "run.zarr", toy_study(ALPHAS, fails_at=2.0)
     run_study(study, path)
-    monkeypatch.setitem(code._sources(), "theory/solve.py", "changed")
+    monkeypatch.setitem(code._sources(), "theory/solver/solve.py", "changed")
     with pytest.raises(
         ValueError,
-        match=r"computed by other code \(theory/solve.py \w+ → changed\).*--mix-versions",
+        match=r"computed by another version of the code \(theory/solver/solve.py \w+ → changed\).*--mix-versions",
     ):
         run_study(study, path)
     monkeypatch.chdir(tmp_path)

@@ -35,9 +35,10 @@ def phase_diagram(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Who wins over a grid in (α, ω). A store with every point of both branches, and a picture.
+    """The winning mechanism on a grid in (α, ω). Writes a store with every point of both branches,
+    and a picture.
 
-    The same command goes on where it was interrupted.
+    The same command continues after an interruption.
     """
     grids = grid("--alphas", alphas), grid("--omegas", omegas)
     from ..figures.paper.phase_diagram import draw_phase_diagram
@@ -106,7 +107,7 @@ def transition(
         float, typer.Option("--precision", help="Standard error of α asked for.")
     ] = 4e-3,
     budget: Annotated[
-        int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")
+        int, typer.Option("--budget", help="Largest number of nodes of the Gaussian averages.")
     ] = 2**18,
     seed: Seed = 0,
     as_json: Json = False,

@@ -26,18 +26,20 @@ def solve(
     d: Annotated[
         int | None,
         typer.Option(
-            "--d", help="A finite dimension, as far as the theory has it. [default: infinite]"
+            "--d",
+            help="A finite dimension, for the finite-size terms that the theory has. [default: infinite]",
         ),
     ] = None,
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
     stability: Annotated[
-        bool, typer.Option("--stability/--no-stability", help="Also say how stable each branch is.")
+        bool,
+        typer.Option("--stability/--no-stability", help="Also print the stability of each branch."),
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """What the theory says of each branch. Test error, training loss, overlaps and stability, each
-    with its error."""
+    """Solve the theory for each branch. Prints test error, training loss, overlaps and stability,
+    each with its error."""
     from ..numerics.rules import Sobol
     from ..theory.solver.solve import solve_many
     from ..theory.solver.starts import NAMES
@@ -56,7 +58,7 @@ def solve(
     else:
         typer.echo(str(task))
         _print_solutions(found, stability)
-    _say_if_stalled(found)
+    _exit_if_stalled(found)
 
 
 @of_scenario()
@@ -119,7 +121,7 @@ def branches(
         typer.echo(str(base))
         typer.echo(f"linear positional baseline: ε_lin = {linear}")
         _print_branches(rows)
-    _say_if_stalled(found)
+    _exit_if_stalled(found)
 
 
 def attentions(as_json: Json = False) -> None:
@@ -129,21 +131,21 @@ def attentions(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([entry.to_dict() for entry in ENTRIES], indent=2, ensure_ascii=False))
         return
-    told = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
-    rows = [[entry.kind, entry.formula, told(entry.numbers)] for entry in ENTRIES]
+    listed = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
+    rows = [[entry.kind, entry.formula, listed(entry.numbers)] for entry in ENTRIES]
     title = "attentions, s = h hᵀ, or h_Q h_Kᵀ if not tied; by name in scenario files and with --student"
-    print_table([["kind", "S[h]_ij", "parameters"], *rows], title)
+    print_table([["attention", "S[h]_ij", "parameters"], *rows], title)
 
 
-def _say_if_stalled(found: Iterable[Solution]) -> None:
-    """A solve without an answer is told by the exit code as well."""
+def _exit_if_stalled(found: Iterable[Solution]) -> None:
+    """Exit with code 3 if a solve has no answer."""
     if any(solution.outcome == "stalled" for solution in found):
         raise typer.Exit(NO_ANSWER)
 
 
 def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
-    """The stability of a solution, for a file and as the rows of a table; and why, where it cannot
-    be told."""
+    """The stability of a solution, for JSON and as rows of a table; the reason where it is
+    unknown."""
     from ..theory.solver.solution import SolveError
 
     try:
