@@ -34,6 +34,13 @@ Minimum = Annotated[
         help="The inner minimum z* of each sample: lowest (global) or reached (by training).",
     ),
 ]
+Budget = Annotated[
+    int, typer.Option("--budget", help="Largest number of nodes of the Gaussian averages.")
+]
+Along = Annotated[
+    str, typer.Option("--along", help="The parameter that varies: alpha, omega, sigma or lambda.")
+]
+SYMBOLS = {"alpha": "α", "omega": "ω", "sigma": "σ", "lambda": "λ"}  # of --along, in tables
 Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Workers on this machine. [default: one per core]"),
