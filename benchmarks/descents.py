@@ -9,12 +9,12 @@ from contextlib import suppress
 import jax
 import numpy as np
 import optax
-from dotphase.finite.training.objective import Objective
-from dotphase.finite.training.optimisers import LBFGS
-from dotphase.finite.training.starts import start_weights
 from scipy.optimize import minimize
 
 from dotphase.finite.data.sampling import sample
+from dotphase.finite.training.objective import Objective
+from dotphase.finite.training.optimisers import LBFGS
+from dotphase.finite.training.starts import start_weights
 from dotphase.scenario.presets import paper
 
 TOLERANCE, MEMORY, MOST = 1e-8, 20, 400

@@ -263,7 +263,7 @@ def changed(tries: int, folder: Path) -> Row:
                 with changed_part(dice.choice(sorted(code._sources())) if at % 3 else "numpy"):
                     resume(path)
         except ValueError as error:
-            refused = "other code" in str(error) or "another study" in str(error)
+            refused = "another version of the code" in str(error) or "another study" in str(error)
         row.count(refused, read(path), resume(path), truth, again(path))
     return row
 

@@ -20,9 +20,8 @@ TEST_SAMPLES = 50_000
 
 def run() -> list[dict[str, Any]]:
     """Each row: what, ours and theirs in seconds, the ratio, and the ratio that was promised."""
-    from dotphase.finite.training.objective import Objective
-
     from dotphase.finite.data.sampling import sample
+    from dotphase.finite.training.objective import Objective
     from dotphase.scenario.presets import paper
 
     scenario = paper(alpha=ALPHA, omega=OMEGA)
@@ -127,10 +126,9 @@ def _two_passes(objective) -> dict[str, Any]:
 
 def _test_error(data) -> dict[str, Any]:
     """The exact test error, against the mean over 50 000 fresh samples."""
-    from dotphase.finite.training.objective import gram_loss
-
     from dotphase.finite.data.sampling import attention_of, sample
     from dotphase.finite.test_error import exact_test_error
+    from dotphase.finite.training.objective import gram_loss
 
     instance = data.instance
     weights = 0.7 * instance.teacher_weights

@@ -26,10 +26,9 @@ MEMORY = 1e9  # bytes of tokens above which they go to a file
 
 def train(folder: str, d: int, steps: int) -> None:
     """In a process of its own: train, keep the weights, tell time and memory."""
+    import dotphase
     from dotphase.finite.training.checkpoint import checkpoint
     from dotphase.finite.training.optimisers import LBFGS
-
-    import dotphase
 
     with checkpoint(folder, memory=MEMORY):
         method = LBFGS(steps=steps, tolerance=1e-5)

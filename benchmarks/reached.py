@@ -278,11 +278,10 @@ def crossing(results: dict) -> None:
 def microscopic(results: dict) -> None:
     """The share of samples that are not in their lowest minimum: in trained models, and in the
     theory."""
-    from dotphase.finite.training.objective import Objective
-
     import dotphase
     from dotphase.finite.data.instance import Instance
     from dotphase.finite.sample_minima import cavity
+    from dotphase.finite.training.objective import Objective
 
     kept, d, seeds = results.setdefault("microscopic", {}), 2000, 3
     cases = [("positional", alpha) for alpha in (0.75, 1.25, 2.0)] + [

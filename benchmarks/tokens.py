@@ -52,7 +52,9 @@ def correlated_points() -> Points:
     import dotphase as dp
 
     laws = {f"L = 2, c = {c:+g}": dp.scenario.correlated(2, 0.5, c) for c in (0.3, -0.3)}
-    laws["L = 3, neighbours c = 0.3"] = dp.scenario.correlated(3, 0.5, dp.scenario.exponential_correlation(3, 0.3))
+    laws["L = 3, neighbours c = 0.3"] = dp.scenario.correlated(
+        3, 0.5, dp.scenario.exponential_correlation(3, 0.3)
+    )
     return {
         f"{name}, {start}": task
         for name, tokens in laws.items()

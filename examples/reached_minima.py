@@ -8,9 +8,9 @@
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
-from dotphase.theory.stability.one_sample import samples
 
 import dotphase
+from dotphase.theory.stability.one_sample import samples
 
 BLUE, ORANGE = "#0072B2", "#D55E00"
 solution = dotphase.solve(

@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from dotphase.finite.training.training import train
 
 from dotphase.comparison.compare import theory_value
 from dotphase.comparison.plots import draw_clusters, draw_sizes, draw_trajectories
 from dotphase.comparison.trajectories import NoisyStart, follow
+from dotphase.finite.training.training import train
 from dotphase.scenario.presets import paper
 from dotphase.theory.solver.solve import solve
 

@@ -98,7 +98,7 @@ def test_a_job_without_cores_is_refused():
 
 
 def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("dotphase.studies.run.dask.ANSWER", "1s")
+    monkeypatch.setattr("dotphase.studies.run.dask.TIMEOUTS", Timeouts(answer=1.0))
     with pytest.raises(ValueError, match=r"no dask scheduler answers at tcp://127.0.0.1:9"):
         run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler="tcp://127.0.0.1:9")
 
@@ -203,7 +203,7 @@ def test_a_worker_with_other_code_is_refused_before_any_work(tmp_path, processes
     processes += [process, worker(address, environment=environment)]
     with pytest.raises(
         ValueError,
-        match=r"a worker has other code than this process \(toy_computations \w+ → \w+\)",
+        match=r"a worker has a different version of the code \(toy_computations \w+ → \w+\)",
     ):
         run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address)
     assert written(tmp_path / "run.zarr") == []

@@ -224,7 +224,7 @@ def test_other_code_is_refused_unless_asked_for(tmp_path, monkeypatch):
     monkeypatch.setitem(code._sources(), "theory/solver/solve.py", "changed")
     with pytest.raises(
         ValueError,
-        match=r"computed by other code \(theory/solver/solve.py \w+ → changed\).*--mix-versions",
+        match=r"computed by another version of the code \(theory/solver/solve.py \w+ → changed\).*--mix-versions",
     ):
         run_study(study, path)
     monkeypatch.chdir(tmp_path)

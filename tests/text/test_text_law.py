@@ -109,7 +109,7 @@ def law(words) -> MeasuredTokens:
 
 
 def test_a_law_says_itself(law):
-    assert "kinds of direction" in repr(law) or "1 kind of direction" in repr(law)
+    assert "groups of directions" in repr(law) or "1 group of directions" in repr(law)
     assert "neglected" in str(law)
     assert law.lengths.spread > 2 * law.lengths.spread_of_gaussians
     assert law.tokens.scales is not None
@@ -235,7 +235,7 @@ def test_bad_input_is_one_line_and_code_two(tmp_path):
             tmp_path / "far.npy",
             *out,
         ): "out of range",
-        ("text", "--embeddings", tmp_path / "E.npy", *out): "each needs the other",
+        ("text", "--embeddings", tmp_path / "E.npy", *out): "give both or neither",
         ("text", "--out", tmp_path / "t.txt"): ".npz",
         ("train", "--data", tmp_path / "missing.npz"): "missing.npz",
         ("phase-of",): "--data",

@@ -33,15 +33,15 @@ def _run() -> None:
 
 
 def _is_stuck() -> bool:
-    """Whether a unit of a sweep that was given up is still being computed: Python would wait for
+    """Whether a unit that exceeded its time limit is still being computed: Python would wait for
     it."""
     work = sys.modules.get("dotphase.studies.run.work")
     return work is not None and work.is_stuck()
 
 
 def _end_at_once(code: int) -> None:
-    """End the process without tidying up: a thread that is still compiling would crash while Python
-    shuts down."""
+    """End the process at once, without cleaning up: a thread that is still compiling would crash
+    while Python shuts down."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -1,4 +1,4 @@
-"""`dotphase counting`: train the two mechanisms, operate on them, look at them."""
+"""`dotphase counting`: train the two mechanisms, remove their restriction, draw them."""
 
 import json
 from contextlib import contextmanager
@@ -20,9 +20,7 @@ app: typer.Typer = typer.Typer(
 
 @app.command()
 def train(
-    out: Annotated[
-        Path, typer.Option(help="Directory of the run; an interrupted run there goes on.")
-    ],
+    out: Annotated[Path, typer.Option(help="Directory of the run; continues an interrupted run.")],
     mechanism: Annotated[str, typer.Option(help="semantic, positional or free.")] = "semantic",
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds to train at once.")] = 4,
     first_seed: Annotated[int, typer.Option(help="The first of the consecutive seeds.")] = 0,
@@ -36,7 +34,7 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
 ) -> None:
-    """Train a mechanism over several seeds. Says what each seed learnt."""
+    """Train a mechanism over several seeds. Prints what each seed learned."""
     from ..counting import CountingTask, Experiment, Recipe
     from ..counting import train as train_run
     from ..counting.metrics import require_enough
@@ -63,13 +61,16 @@ def surgery(
     epochs: Annotated[
         int, typer.Option(min=1, help="Passes over the training data after surgery.")
     ] = 100,
-    noise: Annotated[float, typer.Option(help="Size of the shake, per weight.")] = 1e-3,
+    noise: Annotated[
+        float, typer.Option(help="Standard deviation of the noise added to each weight.")
+    ] = 1e-3,
     learning_rate: Annotated[
         float, typer.Option(help="Step size of the plain gradient steps.")
     ] = 1e-3,
     as_json: Json = False,
 ) -> None:
-    """Lift a trained run's restriction. Shakes it, goes on with plain SGD, and says what stayed."""
+    """Remove the restriction of a trained run. Adds noise, continues with plain SGD, and prints
+    what remains."""
     from ..counting import Recipe, Surgery, load, perform, what_stayed
 
     before = load(directory)
@@ -86,18 +87,17 @@ def surgery(
 @app.command()
 def show(
     directories: Annotated[
-        list[Path], typer.Argument(help="One or more runs, one row of panels each.")
+        list[Path], typer.Argument(help="One or more runs; each is one row of panels.")
     ],
     sentence: Annotated[str | None, typer.Option(help="Such as BAADE…, as long as L.")] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Which seed to look at; the first if not given.")
-    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed to draw. [default: the first]")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Where to put the pictures; the first run.")
+        Path | None, typer.Option(help="Folder of the pictures. [default: the first run]")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Draw where trained models look in a sentence. Also how they learnt; prints what they answer."""
+    """Draw the attention of trained models on a sentence. Also their learning curves; prints their
+    answers."""
     from ..counting import load
     from ..counting.plots import learning_curves
     from ..counting.show import look
@@ -114,7 +114,7 @@ def show(
 
 @contextmanager
 def _training(title: str, epochs: int):
-    """A progress bar on the standard error; refusals in one line; Ctrl-C says how to go on."""
+    """A progress bar on the standard error; after Ctrl-C, print how to continue."""
     from ..counting import Run
     from ..numerics.progress import reporting
 
@@ -130,7 +130,7 @@ def _training(title: str, epochs: int):
             yield remember
     except KeyboardInterrupt:
         typer.echo(
-            f"Stopped after epoch {done} of {epochs}; the same command goes on from there.",
+            f"Stopped after epoch {done} of {epochs}; the same command continues from there.",
             err=True,
         )
         raise typer.Exit(130) from None

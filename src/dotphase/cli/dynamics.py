@@ -1,5 +1,5 @@
-"""`dotphase dynamics` and `dotphase bayes`: what one pass over the data finds, and what is possible
-at all."""
+"""`dotphase dynamics` and `dotphase bayes`: learning in one pass over the data, and the
+Bayes-optimal limit."""
 
 from __future__ import annotations
 
@@ -40,11 +40,14 @@ def dynamics(
         int, typer.Option("--seeds", help="Also simulate at --d, with so many seeds.")
     ] = 0,
     flow: Annotated[
-        bool, typer.Option("--flow", help="Where the flow rests, and how fast it leaves.")
+        bool,
+        typer.Option(
+            "--flow", help="Rest points of the flow, and the rates at which it leaves them."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Learn in one pass over fresh samples: the equations as d → ∞, and beside them a simulation."""
+    """Learn in one pass over fresh samples: the equations as d → ∞, compared with a simulation."""
     first = _start(start, shares)
     if seeds < 0 or (seeds and d is None):
         raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
@@ -79,8 +82,8 @@ def bayes(
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The Bayes-optimal limit: the best any method can do with αd samples, and from which α on
-    anything helps."""
+    """The Bayes-optimal limit: the lowest test error that any method can have with αd samples, and
+    the α of weak recovery."""
     if seeds < 1:
         raise ValueError(f"--seeds: at least one is needed, got {seeds}")
     from ..bayes.limit import bayes as solve_bayes

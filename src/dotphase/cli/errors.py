@@ -1,8 +1,8 @@
-"""One way to refuse, to stop and to be cut off, for every command.
+"""Errors, interruptions and closed pipes, handled in the same way for every command.
 
 Exit codes: 0 answered · 1 some points of a sweep, or figures, failed · 2 bad input, one line · 3 no
-answer: a solve stalled, or every run diverged · 130 interrupted · 141 whoever read the output has
-left.
+answer: a solve stalled, or every run diverged · 130 interrupted · 141 the reader of the output has
+closed the pipe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from . import INTERRUPTED
 
 NO_ANSWER, CUT_OFF = 3, 141
 
-try:  # typer brings its own click, or uses the one that is installed: it depends on its version
+try:  # depending on its version, typer contains click or uses the installed one
     from typer._click import exceptions
 except ImportError:
     from click import exceptions  # type: ignore[no-redef]
@@ -76,7 +76,7 @@ def _refuse(message: str) -> None:
 
 
 def _leave_quietly() -> None:
-    # Python would flush what is left into the closed pipe, and complain.
+    # Python would flush the rest of the output into the closed pipe and print an error.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(CUT_OFF) from None
 
@@ -106,10 +106,10 @@ SPELLED |= {
 
 
 def spell_out() -> None:
-    """Where the terminal, or the file, has no Greek letters, spell them."""
+    """Spell Greek letters where the encoding of the output does not have them."""
     codecs.register_error("spelled", _spelled)
     for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # a stream that somebody put there
+        with suppress(AttributeError):  # a stream that a test or a notebook has replaced
             stream.reconfigure(errors="spelled")  # type: ignore[union-attr]
 
 
@@ -121,8 +121,8 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 
 
 def keep_interruptions() -> None:
-    """Raise a Ctrl-C again that fell into a callback of the garbage collector, where Python ignores
-    what is raised: JAX has one, and it runs often while a function is compiled."""
+    """Raise Ctrl-C again if it arrived during a callback of the garbage collector, where Python
+    ignores exceptions. JAX has such a callback, which runs often during compilation."""
     before = sys.unraisablehook
 
     def again(lost: Any) -> None:

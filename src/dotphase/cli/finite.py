@@ -25,7 +25,8 @@ Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seed
 Checkpoint = Annotated[
     Path | None,
     typer.Option(
-        "--checkpoint", help="Folder to go on from after a kill; large data go there, too."
+        "--checkpoint",
+        help="Folder of checkpoints, to continue after an interruption; large data are stored there too.",
     ),
 ]
 
@@ -42,7 +43,7 @@ def train(
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Train the student on αd samples and say what it learned."""
+    """Train the student on αd samples and print what it learned."""
     from ..finite.training.training import train as run
 
     with _kept(checkpoint):
@@ -69,7 +70,7 @@ def gamp(
         float, typer.Option("--damping", help="Share of the old state kept per iteration.")
     ] = 0.8,
     iterations: Annotated[
-        int, typer.Option("--iterations", min=1, help="The most that are made.")
+        int, typer.Option("--iterations", min=1, help="Largest number of iterations.")
     ] = 1000,
     minimum: Minimum = "lowest",
     checkpoint: Checkpoint = None,
@@ -92,12 +93,13 @@ def compare(
     seeds: Seeds = 8,
     minimum: Minimum = "reached",
     picture: Annotated[
-        Path | None, typer.Option("--picture", help="Where to draw it, such as compare.png.")
+        Path | None, typer.Option("--picture", help="File of the picture, such as compare.png.")
     ] = None,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Theory, message passing and training side by side. With errors, deviations in units of them."""
+    """Compare theory, message passing and training. With standard errors, and deviations in units
+    of them."""
     from ..comparison.compare import compare as run
     from ..comparison.plots import draw_comparison
 
@@ -123,7 +125,7 @@ def _kept(folder: Path | None) -> AbstractContextManager[None]:
 
 
 def _check_picture(path: Path) -> None:
-    """Refuse what cannot be drawn before anything is computed."""
+    """Refuse a file type that cannot be drawn, before any computation."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise ValueError(
             f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}"
@@ -136,21 +138,21 @@ def _optimiser(name: str, rate: float | None) -> Any:
         return name
     from ..finite.training.optimisers import Adam, GradientDescent
 
-    kinds = {"gd": GradientDescent, "adam": Adam}
-    if name not in kinds:
+    optimisers = {"gd": GradientDescent, "adam": Adam}
+    if name not in optimisers:
         raise ValueError(f"--rate: {name} has no rate; gd and adam have")
     if not rate > 0:
         raise ValueError(f"--rate: must be positive, got {rate:g}")
-    return kinds[name](rate=rate)
+    return optimisers[name](rate=rate)
 
 
 def _answer(found: Runs, as_json: bool) -> None:
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else _told(found))
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else _as_text(found))
     if all(run.outcome == "diverged" for run in found.runs):
         raise typer.Exit(NO_ANSWER)
 
 
-def _told(found: Runs) -> str:
+def _as_text(found: Runs) -> str:
     outcomes = ", ".join(f"{count} {name}" for name, count in found.outcomes.items())
     head = f"{found.method} from the {found.start} start, d = {found.dimension}"
     lines = [f"{head}: {outcomes}, {found.seconds:.1f} s"]

@@ -1,5 +1,5 @@
-"""What the commands share: the options that describe a scenario, checks of numbers and folders,
-tables, progress."""
+"""Code shared by the commands: options of a scenario, checks of numbers and folders, tables,
+progress bars."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
     from ..text.sentences import Sentences
 
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Which random scrambles of the nodes.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the random scrambling of the nodes.")
+]
 Rtol = Annotated[
     float,
     typer.Option("--rtol", help="Relative standard error asked of test error and training loss."),
@@ -28,18 +30,27 @@ Rtol = Annotated[
 Minimum = Annotated[
     str,
     typer.Option(
-        "--minimum", help="Which minimum every sample is in: lowest, or reached (by training)."
+        "--minimum",
+        help="The inner minimum z* of each sample: lowest (global) or reached (by training).",
     ),
 ]
+Budget = Annotated[
+    int, typer.Option("--budget", help="Largest number of nodes of the Gaussian averages.")
+]
+Along = Annotated[
+    str, typer.Option("--along", help="The parameter that varies: alpha, omega, sigma or lambda.")
+]
+SYMBOLS = {"alpha": "α", "omega": "ω", "sigma": "σ", "lambda": "λ"}  # of --along, in tables
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="On this machine. [default: one per core]")
+    int | None,
+    typer.Option("--workers", min=1, help="Workers on this machine. [default: one per core]"),
 ]
 
 
-def _option(alias: str, kind: Any, text: str) -> Parameter:
+def _option(alias: str, type_: Any, text: str) -> Parameter:
     """An option under the name of the paper, and under that of the code."""
     names = dict.fromkeys(f"--{name.replace('_', '-')}" for name in (alias, word_of(alias)))
-    annotation = Annotated[kind | None, typer.Option(*names, help=text)]
+    annotation = Annotated[type_ | None, typer.Option(*names, help=text)]
     return Parameter(word_of(alias), Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
@@ -57,7 +68,9 @@ SCENARIO = (
 
 
 DATA = _option(
-    "data", Path, "Sentences that `dotphase text` wrote: their law, and training on them."
+    "data",
+    Path,
+    "Sentences written by `dotphase text`: the tokens have their distribution, and experiments use them.",
 )
 
 
@@ -66,7 +79,7 @@ def of_scenario(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command, whose first argument is a scenario, the options that describe one, but those
     `without`. A command that takes `data` has a second argument, the sentences of `--data` or None;
-    the scenario then has their law."""
+    the scenario then has their distribution."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         described = [option for option in SCENARIO if option.name not in without]
@@ -121,8 +134,8 @@ def _student(text: str) -> Any:
 
 
 def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sentences | None]:
-    """The scenario with the law of the sentences in a file, and these sentences in the coordinates
-    of that law."""
+    """The scenario with the distribution of the sentences in a file, and these sentences in the
+    coordinates of that distribution."""
     if path is None:
         return _scenario(given), None
     from ..scenario.files import read_scenario
@@ -189,8 +202,8 @@ def grid(option: str, text: str) -> list[float]:
 
 
 def folder(option: str, path: Path) -> Path:
-    """The folder, made if it is not there; one that cannot be written to is refused before anything
-    is computed."""
+    """The folder, created if necessary; a folder without write access is refused before any
+    computation."""
     import tempfile
 
     try:
@@ -203,8 +216,8 @@ def folder(option: str, path: Path) -> Path:
 
 
 def print_table(rows: list[list[Any]], title: str = "") -> None:
-    """Rows of anything in aligned columns, the first row their names. No digit is cut off: what is
-    wider than the terminal is continued below, under the first column again."""
+    """Rows of anything in aligned columns, the first row their names. No digit is cut off: columns
+    beyond the width of the terminal follow below, with the first column repeated."""
     import shutil
     import sys
 
@@ -246,7 +259,7 @@ def progress_bar(title: str) -> Iterator[Callable[..., None]]:
         TextColumn(title),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
@@ -254,13 +267,13 @@ def progress_bar(title: str) -> Iterator[Callable[..., None]]:
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task(title, total=None, told="")
+        task = bar.add_task(title, total=None, note="")
 
         def progress(done: int, total: int, failed: int = 0) -> None:
             speed = bar.tasks[0].speed
-            told = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (
+            note = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (
                 speed is not None
             )
-            bar.update(task, completed=done + failed, total=total, told=", ".join(told))
+            bar.update(task, completed=done + failed, total=total, note=", ".join(note))
 
         yield progress

@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, Minimum, Seed, Workers, folder, grid, numbers, of_scenario, progress_bar
+from .options import (
+    SYMBOLS,
+    Along,
+    Budget,
+    Json,
+    Minimum,
+    Seed,
+    Workers,
+    folder,
+    grid,
+    numbers,
+    of_scenario,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     import xarray
@@ -35,9 +48,10 @@ def phase_diagram(
     workers: Workers = None,
     as_json: Json = False,
 ) -> None:
-    """Who wins over a grid in (α, ω). A store with every point of both branches, and a picture.
+    """The winning mechanism on a grid in (α, ω). Writes a store with every point of both branches,
+    and a picture.
 
-    The same command goes on where it was interrupted.
+    The same command continues after an interruption.
     """
     grids = grid("--alphas", alphas), grid("--omegas", omegas)
     from ..figures.paper.phase_diagram import draw_phase_diagram
@@ -75,7 +89,7 @@ def phase_diagram(
     typer.echo(f"{spent:.1f} s ({cpu:.0f} s of processor time)\n{store}\n{picture}")
 
 
-@of_scenario("sample_ratio")
+@of_scenario()
 def transition(
     task: Scenario,
     kind: Annotated[
@@ -99,25 +113,24 @@ def transition(
         ),
     ] = None,
     minimum: Minimum = "lowest",
+    along: Along = "alpha",
     between: Annotated[
-        str, typer.Option("--between", help="Where to look for α, first:last.")
+        str, typer.Option("--between", help="Interval of the parameter to search, first:last.")
     ] = "0.2:5",
     precision: Annotated[
-        float, typer.Option("--precision", help="Standard error of α asked for.")
+        float, typer.Option("--precision", help="Largest standard error of the parameter.")
     ] = 4e-3,
-    budget: Annotated[
-        int, typer.Option("--budget", help="Most nodes of the Gaussian averages.")
-    ] = 2**18,
+    budget: Budget = 2**18,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """The α at which a transition takes place. With its error, by root-finding on solved branches."""
+    """The α (or another parameter) of a transition. With its error, by root-finding on solved branches."""
     from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--between", between, "first:last")
     options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
     options |= {"rule": first_nodes(kind, budget, seed), "minimum": minimum}
-    found = critical(task, kind, between=(low, high), **options)
+    found = critical(task, kind, along, between=(low, high), **options)
     absent = found.outcome == "absent"
     if as_json:
         counts = {
@@ -125,10 +138,10 @@ def transition(
             "nodes": found.nodes,
             "seconds": round(found.seconds, 3),
         }
-        alpha = None if absent else found.location.to_dict()
+        location = None if absent else found.location.to_dict()
         answer = {
             "kind": kind,
-            "alpha": alpha,
+            along: location,
             "outcome": found.outcome,
             "reason": found.reason,
         } | counts
@@ -137,7 +150,8 @@ def transition(
         typer.echo(f"{kind}: no transition: {found.reason}")
     else:
         typer.echo(
-            f"{kind}: α = {found.location}" + (f"  ({found.reason})" if found.reason else "")
+            f"{kind}: {SYMBOLS.get(along, along)} = {found.location}"
+            + (f"  ({found.reason})" if found.reason else "")
         )
         typer.echo(
             f"{found.evaluations} evaluations, up to {found.nodes} nodes, {found.seconds:.1f} s"

@@ -25,7 +25,7 @@ def reproduce(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", help="Directory of data, pictures and report; what is there goes on."
+            "--out", help="Directory of data, pictures and report; existing data are continued."
         ),
     ] = Path("reproduction"),
     quality: Annotated[
@@ -36,12 +36,15 @@ def reproduce(
         bool, typer.Option("--latex", help="Set the type with LaTeX, which must be installed.")
     ] = False,
     mix_versions: Annotated[
-        bool, typer.Option("--mix-versions", help="Go on with data that other code has begun.")
+        bool,
+        typer.Option(
+            "--mix-versions", help="Continue data that another version of the code has begun."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Make the paper's figures anew. Data, PDF, PNG and a report; run it again to go on where it
-    stopped."""
+    """Compute and draw the paper's figures. Data, PDF, PNG and a report; run it again to
+    continue."""
     from ..figures.frame.catalogue import chosen
     from ..figures.frame.reproduce import reproduce as make
     from ..numerics.extras import require
@@ -76,7 +79,7 @@ def explore(
         bool, typer.Option("--open/--no-open", help="Open the page in a browser.")
     ] = True,
     host: Annotated[
-        str, typer.Option("--host", help="The address to serve on: this machine only, unless told.")
+        str, typer.Option("--host", help="Address to serve on. [default: this machine only]")
     ] = ("127.0.0.1"),
     solvers: Annotated[
         int, typer.Option("--solvers", help="Processes that solve the theory.", min=1, max=64)
@@ -110,7 +113,7 @@ def _tell_estimate(figures: list[Any], quality: str, out: Path, workers: int) ->
     for figure, each in zip(figures, seconds, strict=True):
         typer.echo(f"  {figure.name:16s} about {duration(each)}", err=True)
     typer.echo(
-        f"about {duration(sum(seconds))} in all, {workers} workers, if nothing else uses the machine",
+        f"about {duration(sum(seconds))} in all, {workers} workers, if the machine is otherwise idle",
         err=True,
     )
 

@@ -1,4 +1,4 @@
-"""`dotphase sweep` and `dotphase export`: studies computed into a store, and taken out of it."""
+"""`dotphase sweep` and `dotphase export`: compute studies into a store, and export them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _RunUnlessNamed(Commands):
 
 
 app: typer.Typer = typer.Typer(
-    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` begins it, or goes on where it stopped.",
+    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` starts it, or continues it.",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=_RunUnlessNamed,
@@ -37,7 +37,8 @@ app: typer.Typer = typer.Typer(
 def run(
     study: Annotated[Path, typer.Argument(help="The study, a TOML file.")],
     out: Annotated[
-        Path, typer.Option("--out", help="The store; one of the same study is gone on with.")
+        Path,
+        typer.Option("--out", help="The store; an existing store of the same study is continued."),
     ],
     workers: Annotated[int, typer.Option("--workers", min=1, help="Workers on this machine.")] = 1,
     scheduler: Annotated[
@@ -50,17 +51,22 @@ def run(
     trust_code: Annotated[
         bool,
         typer.Option(
-            "--trust-code", help="Import the modules that the study names (kinds, scenarios)."
+            "--trust-code",
+            help="Import the modules that the study names (computations, scenarios).",
         ),
     ] = False,
     mix_versions: Annotated[
         bool,
-        typer.Option("--mix-versions", help="Go on although the store was computed by other code."),
+        typer.Option(
+            "--mix-versions",
+            help="Continue although another version of the code computed the store.",
+        ),
     ] = False,
     patience: Annotated[
         float | None,
         typer.Option(
-            "--patience", help="Seconds without any dask worker to give up after. [never]"
+            "--patience",
+            help="Give up after so many seconds without a dask worker. [default: never]",
         ),
     ] = None,
     certificates: Annotated[
@@ -68,8 +74,8 @@ def run(
         typer.Option("--certificates", help="Folder of the dask scheduler's certificates."),
     ] = None,
 ) -> None:
-    """Compute a study into a store. The same command goes on after an interruption; finished points
-    are kept."""
+    """Compute a study into a store. The same command continues after an interruption; finished
+    points are kept."""
     with one_line_errors():
         from ..studies.run.certificates import read_certificates
         from ..studies.run.runner import run_study
@@ -79,7 +85,7 @@ def run(
         options: dict[str, Any] = {"workers": workers, "scheduler": scheduler, "patience": patience}
         folder("--out", out.parent)
         options["security"] = None if certificates is None else read_certificates(certificates)
-        _tell_what_is_there(out)
+        _print_finished(out)
         with progress_bar(_literally(declared.name)) as progress:
             dataset = run_study(
                 declared, out, **options, progress=progress, mix_versions=mix_versions
@@ -91,21 +97,21 @@ def run(
             raise typer.Exit(1)
 
 
-def _tell_what_is_there(out: Path) -> None:
+def _print_finished(out: Path) -> None:
     from ..studies.store.status import status as look
 
     with suppress(
         ValueError, OSError
-    ):  # nothing, or nothing that can be read: the sweep itself says so
+    ):  # no store, or an unreadable one: the sweep itself reports that
         found = look(out)
         if found["done"]:
             typer.echo(
-                f"{out}: {found['done']} of {found['total']} units are there already", err=True
+                f"{out}: {found['done']} of {found['total']} units are finished already", err=True
             )
 
 
 def _literally(name: str) -> str:
-    """A name as a progress bar shows it, which takes braces for fields and brackets for colours."""
+    """A name in which rich shows braces and brackets literally."""
     from rich.markup import escape
 
     return escape(name).replace("{", "{{").replace("}", "}}")
@@ -116,7 +122,7 @@ def status(
     store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
     as_json: Json = False,
 ) -> None:
-    """How far a sweep is."""
+    """The progress of a sweep."""
     from ..studies.store.status import status as look
 
     found = look(store)
@@ -146,11 +152,12 @@ def status(
 def check(
     store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
     repair: Annotated[
-        bool, typer.Option("--repair", help="Mend what can be mended without computing.")
+        bool,
+        typer.Option("--repair", help="Repair everything that can be repaired without computing."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Look at every byte of a store; exit code 1 if something is wrong with it."""
+    """Check every byte of a store; exit code 1 if it is damaged."""
     from ..studies.store.check import check_study
 
     found = check_study(store, repair)
@@ -164,11 +171,10 @@ def check(
             typer.echo(
                 "repaired"
                 if found.repaired
-                else "--repair mends what can be mended, as does the next run"
+                else "--repair, or the next run, repairs what can be repaired"
             )
-        missing = (
-            f"; {found.unfinished} are not there: the sweep's own command computes them"
-            * bool(found.unfinished)
+        missing = f"; {found.unfinished} are missing: `dotphase sweep` computes them" * bool(
+            found.unfinished
         )
         typer.echo(f"{found.intact} units are intact{missing}")
     if found.problems and not found.repaired:
@@ -178,10 +184,11 @@ def check(
 @app.command()
 def certificates(
     place: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where to write them; only you can read it.")
+        Path,
+        typer.Argument(metavar="FOLDER", help="Folder to write them to; only you can read it."),
     ],
 ) -> None:
-    """Make certificates, so that a dask scheduler takes work from nobody else."""
+    """Create certificates, so that a dask scheduler accepts work only from you."""
     from ..studies.run.certificates import make_certificates
 
     make_certificates(place)
@@ -221,7 +228,8 @@ def _time(seconds: float) -> str:
 
 
 def _print_outcomes(dataset: xarray.Dataset, labels: list[str]) -> bool:
-    """How often each outcome occurs, and the first reason of a failure; whether there is one."""
+    """Print the count of each outcome and the first reason of a failure; return whether there is
+    one."""
     import numpy as np
 
     anything = False

@@ -1,4 +1,4 @@
-"""`dotphase text` and `phase-of`: real sentences as data, and where they stand."""
+"""`dotphase text` and `phase-of`: real sentences as data, and their place in the phase diagram."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text(
         list[Path] | None,
         typer.Argument(help="UTF-8 text. [default: the help texts that come with Python]"),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Where to keep the sentences, a .npz.")] = Path(
+    out: Annotated[Path, typer.Option("--out", help="File for the sentences, .npz.")] = Path(
         "tokens.npz"
     ),
     dimension: Annotated[
@@ -29,13 +29,13 @@ def text(
     ] = None,
     length: Annotated[int, typer.Option("--length", help="L, tokens per sentence.")] = 2,
     window: Annotated[
-        int, typer.Option("--window", help="Words at most so far apart are neighbours.")
+        int, typer.Option("--window", help="Largest distance of neighbouring words.")
     ] = 5,
     least: Annotated[
-        int, typer.Option("--least", help="Words that occur less often are left out.")
+        int, typer.Option("--least", help="Words that occur less often than this are left out.")
     ] = 5,
     centre: Annotated[
-        bool, typer.Option("--centre/--no-centre", help="Take the mean token off.")
+        bool, typer.Option("--centre/--no-centre", help="Subtract the mean token.")
     ] = True,
     whiten: Annotated[
         bool, typer.Option("--whiten/--no-whiten", help="Make the tokens' covariance σ²I.")
@@ -60,9 +60,9 @@ def text(
         raise ValueError(f"--out: expected a name ending in .npz, got {str(out)!r}")
     folder("--out", out.parent)
     if (embeddings is None) != (ids is None):
-        raise ValueError("--embeddings, --ids: each needs the other")
+        raise ValueError("--embeddings, --ids: give both or neither")
     if embeddings is not None and files:
-        raise ValueError("--embeddings: vectors and ids take the place of text; give no FILE")
+        raise ValueError("--embeddings: vectors and ids replace the text; give no FILE")
     from ..text.reading import read_embeddings, read_text
 
     options = {"centre": centre, "whiten": whiten, "deviation": sigma}
@@ -90,8 +90,8 @@ def phase_of(
     minimum: Minimum = "reached",
     as_json: Json = False,
 ) -> None:
-    """Where sentences stand in the phase diagram. Their law, the mechanism that wins, and α_c
-    beside."""
+    """The place of sentences in the phase diagram. Prints their distribution, the mechanism that
+    wins, and α_c."""
     if data is None:
         raise ValueError("--data: which sentences? `dotphase text` makes a file of them")
     from ..text.phase import phase_of as run

@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, Minimum, Rtol, Seed, of_scenario, print_table, progress_bar
+from .options import (
+    SYMBOLS,
+    Along,
+    Budget,
+    Json,
+    Minimum,
+    Rtol,
+    Seed,
+    of_scenario,
+    print_table,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
+    from ..theory.branches.curves import Branches
     from ..theory.solver.solution import Solution
 
 
@@ -26,18 +38,21 @@ def solve(
     d: Annotated[
         int | None,
         typer.Option(
-            "--d", help="A finite dimension, as far as the theory has it. [default: infinite]"
+            "--d",
+            help="A finite dimension, for the finite-size terms that the theory has. [default: infinite]",
         ),
     ] = None,
     rtol: Rtol = 5e-3,
+    budget: Budget = 2**17,
     seed: Seed = 0,
     stability: Annotated[
-        bool, typer.Option("--stability/--no-stability", help="Also say how stable each branch is.")
+        bool,
+        typer.Option("--stability/--no-stability", help="Also print the stability of each branch."),
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """What the theory says of each branch. Test error, training loss, overlaps and stability, each
-    with its error."""
+    """Solve the theory for each branch. Prints test error, training loss, overlaps and stability,
+    each with its error."""
     from ..numerics.rules import Sobol
     from ..theory.solver.solve import solve_many
     from ..theory.solver.starts import NAMES
@@ -45,7 +60,7 @@ def solve(
     if branch not in (*NAMES, "all"):
         raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
     starts = list(NAMES) if branch == "all" else [branch]
-    options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol}
+    options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
     with progress_bar("solving") as progress:
         found = solve_many([task] * len(starts), starts, progress=progress, **options)
     if as_json:
@@ -56,7 +71,7 @@ def solve(
     else:
         typer.echo(str(task))
         _print_solutions(found, stability)
-    _say_if_stalled(found)
+    _exit_if_stalled(found)
 
 
 @of_scenario()
@@ -85,41 +100,44 @@ def baseline(
         typer.echo(f"linear positional baseline: ε_lin = {found.test_error}")
 
 
-@of_scenario("sample_ratio")
+@of_scenario()
 def branches(
     base: Scenario,
-    alphas: Annotated[
-        str, typer.Option("--alphas", "--sample-ratios", help="Sample ratios α, comma-separated.")
+    values: Annotated[
+        str,
+        typer.Option(
+            "--values",
+            "--alphas",
+            "--sample-ratios",
+            help="Values of the parameter, comma-separated.",
+        ),
     ] = "0.75,1,1.25,1.5,2",
+    along: Along = "alpha",
     minimum: Minimum = "lowest",
     rtol: Rtol = 5e-3,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Both mechanisms over several α. A table of the two branches, and which of them wins."""
+    """Follow both mechanisms along a parameter, α by default. Prints the two branches, and which wins."""
     from ..numerics.rules import Sobol
-    from ..theory.baseline import linear_baseline
-    from ..theory.solver.solve import solve_many
+    from ..theory.branches.curves import branches as follow_branches
 
     try:
-        ratios = [float(entry) for entry in alphas.split(",")]
+        numbers = [float(entry) for entry in values.split(",")]
     except ValueError:
-        raise ValueError(f"--alphas: expected numbers like 0.75,1,2, got {alphas!r}") from None
-    tasks = [base.vary(alpha=ratio) for ratio in ratios for _ in range(2)]
-    starts = ["semantic", "positional"] * len(ratios)
+        option = "--alphas" if along == "alpha" else "--values"
+        raise ValueError(f"{option}: expected numbers like 0.75,1,2, got {values!r}") from None
     options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
     with progress_bar("solving") as progress:
-        found = solve_many(tasks, starts, progress=progress, **options)
-    rows = list(zip(ratios, found[::2], found[1::2], strict=True))
-    linear = linear_baseline(base).test_error
+        found = follow_branches(base, numbers, along, progress=progress, **options)
     if as_json:
-        points = [_point(*row) for row in rows]
-        typer.echo(json.dumps({"linear_test_error": linear.to_dict(), "points": points}, indent=2))
+        typer.echo(json.dumps(_branches_to_dict(found, along), indent=2))
     else:
         typer.echo(str(base))
-        typer.echo(f"linear positional baseline: ε_lin = {linear}")
-        _print_branches(rows)
-    _say_if_stalled(found)
+        if _same_baseline(found):
+            typer.echo(f"linear positional baseline: ε_lin = {found.baseline[0]}")
+        _print_branches(found, along)
+    _exit_if_stalled([each for followed in found.solutions.values() for each in followed])
 
 
 def attentions(as_json: Json = False) -> None:
@@ -129,21 +147,21 @@ def attentions(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([entry.to_dict() for entry in ENTRIES], indent=2, ensure_ascii=False))
         return
-    told = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
-    rows = [[entry.kind, entry.formula, told(entry.numbers)] for entry in ENTRIES]
+    listed = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
+    rows = [[entry.kind, entry.formula, listed(entry.numbers)] for entry in ENTRIES]
     title = "attentions, s = h hᵀ, or h_Q h_Kᵀ if not tied; by name in scenario files and with --student"
-    print_table([["kind", "S[h]_ij", "parameters"], *rows], title)
+    print_table([["attention", "S[h]_ij", "parameters"], *rows], title)
 
 
-def _say_if_stalled(found: Iterable[Solution]) -> None:
-    """A solve without an answer is told by the exit code as well."""
+def _exit_if_stalled(found: Iterable[Solution]) -> None:
+    """Exit with code 3 if a solve has no answer."""
     if any(solution.outcome == "stalled" for solution in found):
         raise typer.Exit(NO_ANSWER)
 
 
 def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
-    """The stability of a solution, for a file and as the rows of a table; and why, where it cannot
-    be told."""
+    """The stability of a solution, for JSON and as rows of a table; the reason where it is
+    unknown."""
     from ..theory.solver.solution import SolveError
 
     try:
@@ -193,6 +211,7 @@ def _overlap(values: Any) -> str:
     return " ".join(f"{value:.4g}" for value in flat[:6]) + (" …" if flat.size > 6 else "")
 
 
+<<<<<<< HEAD
 def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, Any]:
     from ..theory.branches.phases import phase_of
 
@@ -203,25 +222,32 @@ def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, 
 
 def _print_branches(rows: list[tuple[float, Solution, Solution]]) -> None:
     from ..theory.branches.phases import phase_of
+=======
+def _same_baseline(found: Branches) -> bool:
+    """The linear baseline depends neither on α nor on λ."""
+    return found.along in ("sample_ratio", "ridge")
 
-    head = [
-        "α",
-        "semantic ε_t",
-        "positional ε_t",
-        "winner",
-        "semantic ε_g",
-        "positional ε_g",
-        "outcome",
-    ]
+
+def _branches_to_dict(found: Branches, along: str) -> dict[str, Any]:
+    points = []
+    for k, phase in enumerate(found.phases):
+        both = {name: followed[k].to_dict() for name, followed in found.solutions.items()}
+        head = {along: float(found.values[k]), "winner": phase.winner}
+        linear = {"linear_test_error": found.baseline[k].to_dict()}
+        points.append(head | {"margin": phase.margin.to_dict()} | linear | both)
+    if not _same_baseline(found):
+        return {"points": points}
+    return {"linear_test_error": found.baseline[0].to_dict(), "points": points}
+>>>>>>> upper
+
+
+def _print_branches(found: Branches, along: str) -> None:
+    head = [SYMBOLS.get(along, along), "semantic ε_t", "positional ε_t", "winner"]
+    head += ["semantic ε_g", "positional ε_g", "outcome"]
     table: list[list[Any]] = []
-    for ratio, semantic, positional in rows:
+    both = zip(found.solutions["semantic"], found.solutions["positional"], strict=True)
+    for value, phase, (semantic, positional) in zip(found.values, found.phases, both, strict=True):
         outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))
-        losses = [
-            semantic.train_loss,
-            positional.train_loss,
-            phase_of([semantic, positional]).winner,
-        ]
-        table.append([f"{ratio:g}", *losses, semantic.test_error, positional.test_error, outcomes])
-    print_table(
-        [head, *table], "the two mechanisms as data grows: the one of lower training loss wins"
-    )
+        losses = [semantic.train_loss, positional.train_loss, phase.winner]
+        table.append([f"{value:g}", *losses, semantic.test_error, positional.test_error, outcomes])
+    print_table([head, *table], "the two mechanisms: the one of lower training loss wins")

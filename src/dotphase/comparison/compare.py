@@ -1,5 +1,4 @@
-"""`compare(scenario, d, seeds)`: what the theory says, what message passing finds, what training
-finds."""
+"""`compare(scenario, d, seeds)`: theory, message passing and training of one scenario."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..theory.solver.solution import Solution
 
-STARTS = ("semantic", "positional")  # those that theory and experiments have in common
+STARTS = ("semantic", "positional")  # starts that theory and experiments share
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "theta": "|θ|"}
 
@@ -35,11 +34,11 @@ class Entry(Result):
     """One observable on one branch: the theory's value, and the averages over seeds of both
     experiments.
 
-    The averages are those at a teacher of the expected length (`Runs.adjusted`): its length is what
+    The averages are those at a teacher of the expected length (`Runs.adjusted`): its length
     fluctuates most from seed to seed. Sizes are averaged over tokens, as in `Runs`: Tr q_l, ‖m_l‖,
     ‖θ_l‖. Where the theory has exactly zero a size at finite d has a positive mean of order 1/√d,
-    so no deviation is given there. `lowest`: what the theory of the lowest minima has, where
-    `theory` is that of the reached ones.
+    so no deviation is given there. `lowest`: the theory at the lowest minima, where `theory` is for
+    the reached ones.
     """
 
     start: str
@@ -50,8 +49,8 @@ class Entry(Result):
     lowest: Estimate | None = None
 
     def deviation(self, experiment: Estimate) -> float | None:
-        """(experiment − theory) in standard errors, the theory's own added in squares; None if
-        there is none to tell."""
+        """(experiment − theory) in standard errors, with the theory's error added in quadrature;
+        None if it is not defined."""
         if self.theory is None or not np.isfinite(experiment.error) or self.theory.value == 0:
             return None
         return float(experiment.deviation(self.theory))
@@ -85,7 +84,7 @@ class Entry(Result):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Result):
-    """All entries, and what they were made from: `theory`, `passed`, `trained` by start;
+    """All entries, and the results they come from: `theory`, `passed`, `trained` by start;
     `symmetry`: how far replica symmetry holds at the lowest minima, in words
     (`Stability.symmetry`)."""
 
@@ -150,12 +149,12 @@ def compare(
     data: Data | None = None,
     progress: Progress = False,
 ) -> Comparison:
-    """Solve, pass messages and train from the same starts, and lay the answers over each other.
+    """Solve, pass messages and train from the same starts, and compare the results.
 
     **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum`
-    of theory and message passing, as in `solve`: the reached one unless told otherwise, since that
-    is what training follows (docs/minima.md), with the lowest beside it; `data`, sentences for the
-    experiments, as in `train`; `progress`, True for a bar or a function `progress(done, total)`.
+    of theory and message passing, as in `solve`: the reached one by default, since training finds
+    it (docs/minima.md), together with the lowest; `data`, sentences for the experiments, as in
+    `train`; `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """

@@ -1,5 +1,5 @@
-"""Pictures of the agreement: bars of deviations, sizes going to the limit, trajectories, clusters
-of random starts."""
+"""Pictures of the agreement: deviations, extrapolation in 1/d, trajectories, clusters of random
+starts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def _draw_entry(axis: Any, entry: Any, place: int, colour: str, relative: bool) -> None:
-    """One entry as it is, or in per cent of the theory's value less 100 (not drawn where that is
+    """One entry, or its deviation in per cent of the theory's value (not drawn where that is
     zero)."""
     if relative and (entry.theory is None or entry.theory.value == 0):
         axis.text(place, 0, "theory: 0", ha="center", va="bottom", fontsize=8, color=colour)
@@ -154,8 +154,8 @@ def trajectories_figure(followed: Trajectories, columns: Sequence[str], title: s
 def draw_clusters(
     m: np.ndarray, theta: np.ndarray, loss: np.ndarray, path: str | Path, title: str
 ) -> None:
-    """Where random starts end, in the (|m|, |θ|) plane: one point per run, coloured by what it
-    learned more of."""
+    """Where random starts end, in the (|m|, |θ|) plane: one point per run, coloured by its larger
+    overlap."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.6))

@@ -1,4 +1,4 @@
-"""Message passing next to state evolution, from the same start, iterate by iterate."""
+"""Message passing compared with state evolution, from the same start, iteration by iteration."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class NoisyStart:
         )
 
     def overlaps(self, scenario: Scenario) -> Overlaps:
-        """What those weights have as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ = I)."""
+        """Overlaps of those weights as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ =
+        I)."""
         if scenario.teacher_weights is not None:
             raise ValueError(
                 "teacher_weights: state evolution from a noisy start is for teachers of random weights"
@@ -87,7 +88,7 @@ def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def _second_moment(
     first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np.ndarray
 ) -> np.ndarray:
-    # ⟨Q_i Q_iᵀ⟩ along each kind of direction: teacher, noise and encoding are independent.
+    # ⟨Q_i Q_iᵀ⟩ along each group of directions: teacher, noise and encoding are independent.
     within = E.T @ E + start.noise**2 * np.eye(len(ones))
     return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
 

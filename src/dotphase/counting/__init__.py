@@ -1,8 +1,9 @@
-"""The counting task: one small transformer, two ways to solve it, both minima of one landscape.
+"""The counting task: a small transformer that learns one of two mechanisms, both minima of the same
+loss.
 
 `transformer.py`: the network. `data.py`: the task. `epochs.py`, `training.py`: training. `runs.py`:
-results in files. `surgery.py`: lift a restriction and train on. `metrics.py`, `summary.py`: what
-attention looks at. `plots.py`, `show.py`: pictures.
+results in files. `surgery.py`: remove a restriction and continue training. `metrics.py`,
+`summary.py`: which mechanism the attention shows. `plots.py`, `show.py`: pictures.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The task: say, at every position of a sequence, how often that position's letter occurs in it."""
+"""The task: at every position of a sequence, count how often its letter occurs in the sequence."""
 
 import string
 from dataclasses import dataclass
@@ -80,7 +80,8 @@ def draw_sequences(task: CountingTask, rng: np.random.Generator) -> np.ndarray:
 
 
 def _draw_by_number(task, rng):
-    """Small alphabets: number all sequences and choose numbers, since redrawing would take forever."""
+    """Small alphabets: number all sequences and choose numbers, since drawing again until all
+    differ would take too long."""
     numbers = rng.choice(task.letters**task.length, task.samples, replace=False)
     digits = np.unravel_index(numbers, (task.letters,) * task.length)
     return np.stack(digits, axis=-1).astype(np.int32)
@@ -105,7 +106,8 @@ def spell(tokens: ArrayLike) -> list[str]:
 
 
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
-    """Turn a written sequence such as "BAADE" into tokens, or say what is wrong with it."""
+    """Turn a written sequence such as "BAADE" into tokens, or raise an error that names the
+    problem."""
     known = LETTERS[: task.letters]
     unknown = sorted(set(text) - set(known))
     if unknown:

@@ -40,14 +40,14 @@ class Recipe:
 
 
 class State(NamedTuple):
-    """What the next step needs."""
+    """The state that the next step needs: weights and optimiser."""
 
     weights: Weights
     optimiser: optax.OptState
 
 
 class Record(NamedTuple):
-    """What is remembered of an epoch; training values are averages over the epoch's steps."""
+    """The record of an epoch; training values are averages over the epoch's steps."""
 
     train_loss: Array | np.ndarray
     train_accuracy: Array | np.ndarray
@@ -79,7 +79,8 @@ def train_step(
 
 
 def shuffle_into_batches(tokens: Array, key: Array, batch: int) -> Array:
-    """A fresh random order, cut into (steps, batch, length); the remainder sits out this epoch."""
+    """A fresh random order, cut into (steps, batch, length); the remainder is not used in this
+    epoch."""
     steps = tokens.shape[0] // batch
     order = jax.random.permutation(key, tokens.shape[0])[: steps * batch]
     return tokens[order].reshape(steps, batch, -1)
@@ -121,7 +122,7 @@ def compiled_epoch(mechanism: Mechanism, recipe: Recipe) -> Callable[..., tuple[
     Seeds are on the first axes; the order of the `number`-th epoch is drawn from (key, number)
     alone.
     """
-    # How many epochs there will be does not matter to one of them: do not compile again for that.
+    # One epoch does not depend on their number: use the same compilation for any.
     return _compiled_epoch(mechanism, replace(recipe, epochs=1))
 
 

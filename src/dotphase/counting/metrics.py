@@ -1,7 +1,7 @@
-"""Positional or semantic? Told from the attention alone, with error bars.
+"""Is a model positional or semantic? Measured on its attention, with error bars.
 
-Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. How much of
-it is known once the two *positions* are known, and how much once the two *letters* are?
+Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. Which share
+of it do the two *positions* explain, and which share the two *letters*?
 
     share(k) = Var_k(E[A | k]) / Var(A),      k = (i, j)  or  k = (t_i, t_j)
 
@@ -12,7 +12,8 @@ leaves the diagonal out:
 
     equal-letter weight = a_= / (a_= + a_≠),   a_= = E[A_ij | t_i = t_j, i ≠ j],   a_≠ = E[A_ij | t_i ≠ t_j]
 
-which is ½ for attention that does not know the letters, and 1 for attention to equal letters only.
+which is ½ for attention that does not depend on the letters, and 1 for attention to equal letters
+only.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +40,7 @@ class Scores(Result):
     position_share: Estimate
     letter_share: Estimate
     share_difference: (
-        Estimate  # position_share − letter_share; its error knows that the two are correlated
+        Estimate  # position_share − letter_share; its error includes the correlation of the two
     )
     equal_letter_weight: Estimate
 
@@ -50,7 +51,7 @@ class Scores(Result):
     @property
     def verdict(self) -> str:
         """The side that explains more of the attention, or "undecided" within three standard
-        errors; "unknown" where there is no attention to speak of."""
+        errors; "unknown" where the attention is not finite."""
         difference = self.share_difference
         if not np.isfinite(difference.value):
             return "unknown"
@@ -60,7 +61,7 @@ class Scores(Result):
 
 
 class _Sums(NamedTuple):
-    """Sums of A over sequences, one row per block of sequences: everything the scores are made of."""
+    """Sums of A over sequences, one row per block of sequences: the data of all scores."""
 
     number: np.ndarray  # (blocks,)       sequences
     squares: np.ndarray  # (blocks,)       Σ A²
@@ -103,7 +104,7 @@ def mean_scores(scores: Sequence[Scores]) -> Scores:
 
 
 def no_scores() -> Scores:
-    """Of a seed whose weights are no numbers."""
+    """Scores of a seed whose weights are not finite."""
     return Scores(*(Estimate(np.nan, np.inf) for _ in fields(Scores)))
 
 
@@ -153,7 +154,7 @@ def _share_difference(sums):
 
 def _equal_letter_weight(sums):
     length = len(sums.positions)
-    # Equal letters, less the diagonal i = j, where they are equal by force.
+    # Equal letters without the diagonal i = j, where they are always equal.
     equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (
         np.trace(sums.pairs) - sums.number * length
     )

@@ -1,4 +1,4 @@
-"""Pictures: where the model looks, how it learnt, and on which side of the line it stands."""
+"""Pictures: attention maps, learning curves, and the scores of each seed."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ FRAME = "#111111"
 
 
 class Panel(NamedTuple):
-    """One attention map to draw: a title, the model, and the mechanism that lends its colour."""
+    """One attention map to draw: a title, the model, and the mechanism that gives its colour."""
 
     title: str
     weights: Weights
@@ -32,9 +32,8 @@ class Panel(NamedTuple):
 def attention_maps(rows: Sequence[Sequence[Panel]], tokens: np.ndarray) -> Figure:
     """The attention of several models to one sequence: letters on the axes, equal letters framed.
 
-    One row of panels per model, for instance before and after surgery. Row i of a panel is where
-    position i looks; at its right stands the count the model answers, with a cross where it is
-    wrong.
+    One row of panels per model, for instance before and after surgery. Row i of a panel is the
+    attention of position i; the model's count is written at its right, with a cross if it is wrong.
     """
     columns = max(len(row) for row in rows)
     side = 1.0 + 0.26 * len(tokens)
@@ -79,10 +78,10 @@ def _write_answers(axes, panel, tokens, places):
     labels = [
         f"{answer}" if ok else f"{answer} ✗" for answer, ok in zip(answers, right, strict=True)
     ]
-    beside = axes.secondary_yaxis("right")
-    beside.set_yticks(places, labels)
-    beside.tick_params(length=0)
-    beside.set_ylabel("count answered")
+    counts = axes.secondary_yaxis("right")
+    counts.set_yticks(places, labels)
+    counts.tick_params(length=0)
+    counts.set_ylabel("count answered")
 
 
 def learning_curves(runs: Sequence[Run]) -> Figure:

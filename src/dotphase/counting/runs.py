@@ -1,9 +1,8 @@
-"""A run on disk: what was asked (config.json), where it began (initial.npz), how far it is
+"""A run on disk: the experiment (config.json), the initial weights (initial.npz), the present state
 (checkpoint.npz).
 
-Plain JSON and NumPy archives. Every file is written under another name first and then put in place
-in one step, so that a run killed at any moment leaves either the old file or the new one, never
-half of one.
+Plain JSON and NumPy archives. Every file is written under another name and then renamed, so that a
+killed run leaves either the old file or the new one.
 """
 
 import json
@@ -49,7 +48,7 @@ class Surgery:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Everything that decides the result of a run, and nothing else."""
+    """All settings that determine the result of a run."""
 
     mechanism: Mechanism = "semantic"
     task: CountingTask = field(default_factory=CountingTask)
@@ -173,7 +172,7 @@ class Run(Result):
         return learning_curves([self])
 
     def save(self, path: str | Path) -> None:
-        """Keep it in a directory, from which training can go on."""
+        """Save the run in a directory, from which training can continue."""
         begin(prepared(path), self)
 
     @classmethod
@@ -190,7 +189,7 @@ class Run(Result):
 
 
 def prepared(directory: str | os.PathLike) -> Path:
-    """The directory of a run, provided that it can be written to and holds nothing but a run."""
+    """The directory of a run, checked: it must be writable and contain nothing but a run."""
     place = Path(directory)
     if place.exists() and not place.is_dir():
         raise RunError(f"{place} is a file: choose a directory")
@@ -223,7 +222,7 @@ def begin(directory: Path, run: Run) -> None:
 
 
 def save_checkpoint(directory: Path, run: Run) -> None:
-    """Replace the checkpoint by one of the run as it stands now."""
+    """Replace the checkpoint by the present state of the run."""
     _put(
         directory / "checkpoint.npz",
         lambda file: np.savez(file, allow_pickle=False, **_checkpoint(run)),
@@ -244,8 +243,7 @@ def load(directory: str | os.PathLike) -> Run:
 
 
 def resume(directory: Path, fresh: Run) -> Run:
-    """The run in `directory`, provided that it is the same experiment as `fresh` from the same
-    start."""
+    """The run in `directory`, checked to be the same experiment as `fresh` from the same start."""
     found = load(directory)
     differing = _differences(found.experiment.to_dict(), fresh.experiment.to_dict())
     if differing:

@@ -1,5 +1,4 @@
-"""One sentence through one seed of several runs, before and after surgery: the maps and the
-answers."""
+"""Attention maps and answers of several runs on one sentence, before and after surgery."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

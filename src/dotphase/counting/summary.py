@@ -1,4 +1,4 @@
-"""What a run came to, in a few numbers with errors: the answer that is printed and drawn."""
+"""The summary of a run: a few numbers with errors, to print and to draw."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,11 +17,11 @@ from .transformer import Weights
 
 @dataclass(frozen=True, repr=False, eq=False)
 class SeedSummary(Result):
-    """One seed: its validation accuracy, what its attention says, and the verdict from that
-    ("diverged" if there is no attention to speak of).
+    """One seed: its validation accuracy, the scores of its attention, and the resulting verdict
+    ("diverged" if the attention is not finite).
 
-    At a constant learning rate the accuracy goes on jumping from epoch to epoch; `settled` is its
-    mean over the last tenth of the epochs, `accuracy` that of the weights as they are.
+    At a constant learning rate the accuracy fluctuates from epoch to epoch; `settled` is its
+    mean over the last tenth of the epochs, `accuracy` is that of the present weights.
     """
 
     seed: int

@@ -1,8 +1,8 @@
-"""Surgery: is a restricted model a minimum of the free landscape too?
+"""Surgery: is a restricted model also a minimum of the unrestricted loss?
 
-Fold the restriction into the weights, shake them, lift the restriction and go on with plain
-gradient steps. If the model stays where it is, though every weight may now move, its mechanism is a
-minimum of the one loss that all mechanisms share.
+Write the restriction into the weights as zeros, add noise, remove the restriction and continue with
+plain gradient steps. If the model stays where it is, although every weight can move, its mechanism
+is a minimum of the unrestricted loss.
 """
 
 from collections.abc import Callable
@@ -31,13 +31,13 @@ AFTERCARE = Recipe(optimiser="sgd", learning_rate=1e-3, epochs=100)
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Recovery(Result):
-    """What stayed of one seed. Distances are Euclidean, over all weights of the free
+    """One seed before and after surgery. Distances are Euclidean, over all weights of the free
     parameterisation."""
 
     seed: int
     accuracy_before: float  # the trained, restricted model
-    accuracy_operated: float  # folded and shaken
-    accuracy_after: float  # after going on unrestricted
+    accuracy_operated: float  # without the restriction, with noise
+    accuracy_after: float  # after unrestricted training
     distance_travelled: float  # from the random initial weights to the trained ones
     distance_shaken: float  # by the noise
     distance_moved: float  # from the operated weights to the final ones
@@ -88,7 +88,8 @@ def perform(
     on_epoch: Callable[[Run], None] = lambda run: None,
     progress: Progress = False,
 ) -> Run:
-    """Operate on every seed of a trained run and go on; other arguments as in `train_from`."""
+    """Operate on every seed of a trained run and continue its training; other arguments as in
+    `train_from`."""
     if directory is not None:
         prepared(directory)
     experiment = surgery_of(run.experiment, recipe, noise)

@@ -1,4 +1,4 @@
-"""Training a run, epoch by epoch, so that it can be stopped at any moment and taken up again."""
+"""Train a run epoch by epoch, so that it can be stopped at any moment and continued."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ from .transformer import Weights, initial_weights
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
 
-# Every use of a seed has a random stream of its own.
+# Every use of a seed has its own random stream.
 INITIALISATION, ORDER, NOISE = 0, 1, 2
 
 
@@ -35,8 +35,8 @@ def streams(seeds: tuple[int, ...], use: int) -> Array:
 
 
 def single_precision(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Run `function` with double precision off, so that a run does not depend on how the process is
-    set."""
+    """Run `function` with double precision off, so that a run does not depend on the precision set
+    in the process."""
 
     @wraps(function)
     def in_single_precision(*arguments: Arguments.args, **options: Arguments.kwargs) -> Answer:
@@ -74,14 +74,14 @@ def train_from(
 ) -> Run:
     """Train the seeds of `experiment` from the weights `initial` (seeds on the first axis).
 
-    With a `directory`, every epoch ends with a checkpoint in it, and a run found there goes on from
-    its last complete epoch. The order of epoch e is drawn from (seed, e) alone, so an epoch begun
-    again is the same epoch, and an interrupted run ends in bitwise the weights of an uninterrupted
-    one. A directory that holds a different run is refused (`RunError`).
+    With a `directory`, every epoch ends with a checkpoint in it, and an existing run continues from
+    its last complete epoch. The order of epoch e is drawn from (seed, e) alone, so that an
+    interrupted run ends with bitwise the same weights as an uninterrupted one. A directory that
+    holds a different run is refused (`RunError`).
 
-    `on_epoch` sees the run after every epoch and, once, as it was found; `progress` is True for a
-    bar, or a function `progress(done, total)`. A seed whose loss is not finite any more has
-    diverged: its summary says so, and once all of them have, training stops (`RunError`).
+    `on_epoch` is called with the run at the start and after every epoch; `progress` is True for a
+    bar, or a function `progress(done, total)`. A seed whose loss is not finite has diverged, which
+    its summary records; training stops when all seeds have diverged (`RunError`).
     """
     run = _unstarted(initial, experiment)
     place = None if directory is None else runs.prepared(directory)

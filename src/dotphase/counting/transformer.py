@@ -5,11 +5,11 @@
     z_i    = Σ_j A_ij x_j W_V                                        no skip connection
     logits = relu(LayerNorm(z) W_in + b_in) W_out + b_out            one logit per count 0..L
 
-A mechanism restricts what the scores s may see. Tokens live in the first half of the D coordinates,
-positions in the second; the *semantic* model scores the first half only, the *positional* model the
-second only, the *free* model has no halves. The restriction is nothing but zeros in the weights
-(`fold`), so a restricted model is a free model with some weights at zero, and all three live in one
-landscape.
+A mechanism restricts the coordinates that the scores s use. Tokens use the first half of the D
+coordinates, positions in the second; the *semantic* model scores the first half only, the
+*positional* model the second only, the *free* model uses both. The restriction is equivalent to
+zeros in the weights (`fold`), so a restricted model is a free model with some weights at zero, and
+all three have the same loss function.
 """
 
 from functools import partial
@@ -79,7 +79,7 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
     """Write a mechanism's restriction into the weights: the same model, in the free
     parameterisation.
 
-    What the restriction hides becomes an explicit zero, in W_E and W_pos (columns) and W_Q and W_K
+    Weights that the restriction excludes become zero, in W_E and W_pos (columns) and W_Q and W_K
     (rows).
     """
     if mechanism == "free":
@@ -98,13 +98,13 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
 
 @partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
-    """The attention probabilities A (..., L, L) of `tokens` (..., L); row i says where position i
-    looks.
+    """The attention probabilities A (..., L, L) of `tokens` (..., L); row i is the attention of
+    position i.
 
     With X_i = [onehot(t_i) | onehot(i)] and the vocabulary U = [W_E; W_pos], x = X U, so that s = X
     QK Xᵀ with the query-key circuit QK = (U W_Q)(U W_K)ᵀ/√D, a table of (T+L)² scores. It is formed
-    once for all sequences, instead of x W_Q and x W_K for every token: the same function, a tenth
-    of the work.
+    once for all sequences, instead of x W_Q and x W_K for every token: the same function, at a
+    tenth of the cost.
     """
     weights = fold(weights, mechanism)
     letters, width = weights.W_E.shape

@@ -1,5 +1,5 @@
-"""Pictures: `style.py`, the one style; `picture.py`, a figure that shows itself; `quick.py`, quick
-plots of results."""
+"""Pictures: `style.py`, the one style; `picture.py`, a figure that notebooks display; `quick.py`,
+quick plots of results."""
 
 import lazy_loader
 

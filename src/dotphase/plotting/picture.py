@@ -1,4 +1,4 @@
-"""A figure that shows itself."""
+"""A figure that notebooks display."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 
 class Picture(Figure):
-    """A figure of matplotlib that a notebook shows as it is, also where pyplot was never imported."""
+    """A matplotlib figure that a notebook displays without importing pyplot."""
 
     def _repr_png_(self) -> bytes:
         file = BytesIO()

@@ -34,7 +34,7 @@ SHARES = {"theta": "-", "m": "--"}  # the overlaps of a picture, and their dashe
 
 
 def in_style(draw: Callable[P, T]) -> Callable[P, T]:
-    """Draw inside the one style, without changing the caller's."""
+    """Draw in the common style, without changing the caller's settings."""
 
     @wraps(draw)
     def drawn(*arguments: P.args, **options: P.kwargs) -> T:
@@ -148,7 +148,7 @@ def _branch(result: Any) -> str:
 
 
 def _answer(result: Any, observable: str) -> Estimate:
-    """An observable; none where the branch asked for was not found."""
+    """An observable; None where the requested branch was not found."""
     missing = getattr(result, "outcome", "") in ("stalled", "collapsed")
     return Estimate(np.nan, np.inf) if missing else getattr(result, observable)
 
@@ -164,13 +164,13 @@ def varying(scenarios: Sequence[Any]) -> str | None:
     found = [name for name in known[0] if len({each.get(name) for each in known}) > 1]
     if len(found) > 1:
         raise ValueError(
-            f"against: {', '.join(found)} vary; say which of them is to be on the horizontal axis"
+            f"against: {', '.join(found)} vary; choose one of them for the horizontal axis with `against`"
         )
     return found[0] if found else None
 
 
 def draw_curves(branches: Any) -> Figure:
-    """Branches over a parameter with bands, the linear baseline beside the test error."""
+    """Branches over a parameter with bands, with the linear baseline next to the test error."""
     listed = [solution for followed in branches.solutions.values() for solution in followed]
     return draw_solutions(
         listed, branches.along, list(zip(branches.values, branches.baseline, strict=True))

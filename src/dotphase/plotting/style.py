@@ -1,5 +1,5 @@
-"""The style all pictures share: colours that mean something, quiet axes, theory as lines,
-experiments as points."""
+"""The common style of all pictures: one colour per mechanism, theory as lines, experiments as
+points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Told apart by colour-blind readers too (Okabe and Ito), and the same in every figure.
+# Distinct for colour-blind readers too (Okabe and Ito), and the same in every figure.
 COLOURS = {
     "semantic": "#0072B2",
     "positional": "#D55E00",

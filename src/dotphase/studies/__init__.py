@@ -1,7 +1,8 @@
-"""Studies: a computation over axes of parameters, run anywhere, kept in a store.
+"""Studies: computations over axes of parameters, run on one machine or a cluster, with results in a
+store.
 
 `study/` what to compute; `computations/` what can be computed at a point; `store/` where results
-are kept; `run/` who computes: threads, worker processes, a cluster; `phase_diagram.py` the phase
+are kept; `run/` threads, worker processes, a cluster; `phase_diagram.py` the phase
 diagram as a study.
 """
 

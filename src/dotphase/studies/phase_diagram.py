@@ -21,12 +21,12 @@ def phase_diagram_study(
     """Every point of a grid of sample ratios α and mixings ω.
 
     Along every row (one ω) branches are followed from α to α. **Computations**: `theory`, both
-    branches, who wins, by how much, and how far its replica symmetry holds; `linear`, the baseline;
-    with `lines`, at every third ω, α_c and α_l by root-finding in the interval of the grid in which
-    they must lie.
+    branches, the winner and its margin, and its replica symmetry; `linear`, the baseline; with
+    `lines`, at every third ω, α_c and α_l by root-finding in the interval of the grid in which they
+    must lie.
 
     **Arguments**: `scenario`, whose α and ω do not matter: a `Scenario` of built-in parts, or
-    tables as in a study; `minimum`, which inner minimum every sample sits in, as in
+    tables as in a study; `minimum`, the inner minimum z* of each sample, as in
     `dotphase.solve`.
     """
     same: dict[str, Any] = {"nodes": nodes, "minimum": minimum}

@@ -1,4 +1,4 @@
-"""Arrays of other people's files, mapped into memory and never unpickled: `.npy`, `.npz` and
+"""Arrays in files, memory-mapped and never unpickled: `.npy`, `.npz` and
 safetensors."""
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ TYPES = {
 
 
 def open_array(path: str | Path, name: str | None = None) -> np.ndarray:
-    """One array of a file, mapped: nothing is read before it is used. `name` it where the file has
-    several."""
+    """One array of a file, memory-mapped. `name`: required if the file has several arrays."""
     path = Path(path)
     readers = {".npy": _npy, ".npz": _npz, ".safetensors": _safetensors}
     if path.suffix not in readers:
@@ -57,7 +56,7 @@ def _npy(path: Path, name: str | None) -> np.ndarray:
 
 
 def _npz(path: Path, name: str | None) -> np.ndarray:
-    """A member of an archive: mapped where it is stored as it is, else read."""
+    """A member of an archive: memory-mapped if it is not compressed, otherwise read."""
     with zipfile.ZipFile(path) as archive:
         member = archive.getinfo(
             f"{_chosen(path, [n.removesuffix('.npy') for n in archive.namelist()], name)}.npy"
@@ -119,4 +118,4 @@ def _chosen(path: Path, names: list[str], name: str | None) -> str:
     if name is None and len(names) == 1:
         return names[0]
     listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
-    raise ValueError(f"{path}: which of its arrays? {listed}; name one as FILE:NAME")
+    raise ValueError(f"{path}: it has several arrays, {listed}; name one as FILE:NAME")

@@ -1,5 +1,5 @@
-"""The law of real tokens: which Γ along which directions, which lengths, and what a Gaussian law
-leaves out."""
+"""The distribution of real tokens: Γ along each direction, lengths, and what a Gaussian
+distribution neglects."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from .sentences import Sentences
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MeasuredTokens(Result):
-    """The law of tokens that fits an array of sentences, and what it neglects.
+    """The distribution of tokens fitted to an array of sentences, and what it neglects.
 
-    - `tokens`: Γ of each kind of direction, and the law of the lengths, ready for a `Scenario`.
-    - `basis`: the directions, (d, d), in columns, kind by kind: `rotated` puts sentences into these
-      coordinates.
+    - `tokens`: Γ of each group of directions, and the distribution of the lengths, for a
+      `Scenario`.
+    - `basis`: the directions, (d, d), in columns, group by group: `rotated` transforms sentences to
+      these coordinates.
     - `count`: n, the number of sentences measured.
-    - `lengths`: what is known of the tokens' lengths.
-    - `neglected`: numbers that are zero where the law is exact: `off_diagonal`, the share of all
-      second moments (in squares) between different directions, beside that which n sentences of
-      this law would show; `within_kinds`, the share lost by giving a kind one Γ; `means`, the
-      squared mean token relative to its mean square; `kurtosis`, the mean excess fourth moment
-      along a direction once the length is taken out; `alignment`, by how much the cosine of two
-      neighbours varies more (in squares) than it does in Gaussian sentences.
+    - `lengths`: the tokens' lengths.
+    - `neglected`: numbers that are zero where the distribution is exact: `off_diagonal`, the share
+      of all second moments (in squares) between different directions, and the share expected from n
+      sentences of this distribution; `within_kinds`, the share lost by giving a group one Γ;
+      `means`, the squared mean token relative to its mean square; `kurtosis`, the mean excess
+      fourth moment along a direction after division by the length; `alignment`, by how much the
+      cosine of two neighbours varies more (in squares) than it does in Gaussian sentences.
     """
 
     tokens: Tokens
@@ -43,8 +44,8 @@ class MeasuredTokens(Result):
     def headline(self) -> str:
         kinds, scales = len(self.tokens.gamma), self.tokens.scales
         sizes = f"{self.count} sentences of {self.tokens.gamma.shape[1]} tokens in {len(self.basis)} dimensions"
-        law = f"{kinds} kind{'s' * (kinds > 1)} of direction, {scales or 'one length'}"
-        return f"law of {sizes}: σ = {self.tokens.deviation:.4g}, {law}"
+        law = f"{kinds} group{'s' * (kinds > 1)} of directions, {scales or 'one length'}"
+        return f"distribution of {sizes}: σ = {self.tokens.deviation:.4g}, {law}"
 
     def rows(self) -> list[dict[str, Any]]:
         Gamma, pairs = self.tokens.Gamma, ~np.eye(self.tokens.gamma.shape[1], dtype=bool)
@@ -67,7 +68,7 @@ class MeasuredTokens(Result):
         )
 
     def rotated(self, sentences: Sentences) -> Sentences:
-        """The sentences in the coordinates of the law, as training wants them."""
+        """The sentences in the coordinates of `basis`, as `data` of training."""
         return sentences.rotated(self.basis)
 
 
@@ -82,21 +83,21 @@ class _Moments(NamedTuple):
 def tokens_from_samples(
     x: np.ndarray | Sentences, kinds: int = 8, scales: bool = True, alike: bool = False
 ) -> MeasuredTokens:
-    """The law of tokens behind an array of sentences x, (n, L, d).
+    """The distribution of tokens, estimated from an array of sentences x, (n, L, d).
 
     The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance
-    *between* tokens where Σ̄ is flat). Along each Γ_ll' is measured; directions are sorted, put
-    into `kinds` of equal size, and each kind gets its mean Γ. Eigenvalues that spread no more than
-    those of n isotropic sentences would, 4√(d/n), are one kind. The length of a token is s_l² =
-    |x_l|²/Tr Σ_l; its law, less what Gaussians in d dimensions fluctuate anyway, becomes the law of
-    the scales where it is wider than theirs.
+    *between* tokens where Σ̄ is flat). Along each Γ_ll' is measured; directions are sorted, divided
+    into `kinds` groups of equal size, and each group gets its mean Γ. Eigenvalues that spread no
+    more than those of n isotropic sentences would, 4√(d/n), form one group. The length of a token
+    is s_l² = |x_l|²/Tr Σ_l; where its distribution is wider than that of Gaussian tokens, the
+    excess becomes the distribution of the scales.
 
     **Arguments**
 
-    - `x`: the array, or `Sentences`;  `kinds`: at most so many kinds of direction.
-    - `scales`: whether to look for lengths; without, the law is Gaussian.
-    - `alike`: whether all places in a sentence have one law, as in a text that is cut anywhere:
-      then tokens are averaged, and so are all pairs of tokens at one distance.
+    - `x`: the array, or `Sentences`;  `kinds`: largest number of groups of directions.
+    - `scales`: whether to measure lengths; without them, the distribution is Gaussian.
+    - `alike`: whether all positions in a sentence have the same distribution, as in a text cut at
+      arbitrary points: then tokens are averaged, and so are all pairs of tokens at one distance.
 
     **Example**
 
@@ -135,7 +136,7 @@ def _shape(x: np.ndarray | Sentences) -> tuple[int, int, int]:
         raise ValueError(f"x: expected sentences (n, L, d), got shape {shape}")
     if shape[0] <= shape[2]:
         raise ValueError(
-            f"x: {shape[0]} sentences do not tell the covariances of {shape[2]} dimensions; more are needed"
+            f"x: {shape[0]} sentences do not determine the covariances of {shape[2]} dimensions; more are needed"
         )
     return shape  # type: ignore[return-value]
 
@@ -186,8 +187,8 @@ def _basis(second: np.ndarray, noise: float) -> np.ndarray:
 
 
 def _height(along: np.ndarray, noise: float) -> np.ndarray:
-    """What directions are sorted by: γ, or Γ_ll' where all γ are one; zero for all where neither
-    tells them apart."""
+    """The key by which directions are sorted: γ, or Γ_ll' where all γ are equal; zero for all where
+    both are equal."""
     gamma, length = np.einsum("all->a", along), along.shape[1]
     if np.ptp(gamma) > noise * gamma.mean():
         return gamma
@@ -204,7 +205,8 @@ def _alike(along: np.ndarray) -> np.ndarray:
 
 
 def _positive(matrix: np.ndarray) -> np.ndarray:
-    """The matrix without its negative part: dividing by E[s_l s_l'] may leave a little of one."""
+    """The matrix without its negative part: division by E[s_l s_l'] may make eigenvalues slightly
+    negative."""
     values, vectors = np.linalg.eigh(matrix)
     return matrix if values[0] >= 0 else (vectors * np.maximum(values, 0)) @ vectors.T
 

@@ -1,4 +1,4 @@
-"""Word vectors from the text itself: who stands near whom, and the leading directions of that."""
+"""Word vectors from the text itself: the leading directions of its co-occurrence statistics."""
 
 from __future__ import annotations
 

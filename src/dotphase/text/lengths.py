@@ -1,9 +1,8 @@
-"""How long tokens are: the law of s_l² = |x_l|²/Tr Σ_l, and whether it is wider than that of
-Gaussian tokens; and how much two tokens of one sentence point the same way.
+"""Lengths of tokens: the distribution of s_l² = |x_l|²/Tr Σ_l, and whether it is wider than that of
+Gaussian tokens; and the alignment of two tokens of a sentence.
 
 For a teacher Q* ~ N(0, I) the fields of a sentence are Gaussian with covariance x_l·x_l'/d,
-whatever the tokens are: it is lengths and angles in the plain sense that matter, not in units of
-Σ_l.
+whatever the tokens are: only Euclidean lengths and angles matter, not those in units of Σ_l.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ SCALES = {
     1: 32,
     2: 12,
     3: 7,
-}  # how many lengths are told apart, by L: all combinations of them may occur
+}  # number of length classes, by L: all combinations of them can occur
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Lengths(Result):
-    """What was seen of the tokens' lengths.
+    """Statistics of the tokens' lengths.
 
-    - `law`: of the scales, None where the lengths are those of Gaussian tokens.
+    - `law`: distribution of the scales, None where the lengths are those of Gaussian tokens.
     - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/D) without scales, D = (Tr
       Σ)²/Tr Σ².
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
@@ -61,7 +60,7 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
     """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the
     directions, (L, d)."""
     squares, cosines, fourth, second = [], [], 0.0, 0.0
-    d = float((gamma.sum() ** 2 / (gamma**2).sum()) / len(gamma))  # as many directions as count
+    d = float((gamma.sum() ** 2 / (gamma**2).sum()) / len(gamma))  # effective number of directions
     for block in blocks:
         squares.append((block**2).sum(-1))
         y = block / np.sqrt(np.maximum(squares[-1], 1e-300))[:, :, None]
@@ -112,8 +111,8 @@ def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
 
 
 def _together(s2: np.ndarray, levels: int, alike: bool) -> Scales:
-    """The joint law: every token's lengths in `levels` classes, and how often each combination of
-    them occurs."""
+    """The joint distribution: every token's lengths in `levels` classes, and how often each
+    combination of them occurs."""
     if alike:
         means, one = _levels(s2.ravel(), levels)
         classes, values = one.reshape(s2.shape), [means] * len(s2)
@@ -122,7 +121,7 @@ def _together(s2: np.ndarray, levels: int, alike: bool) -> Scales:
         classes, values = np.stack([one for _, one in found]), [means for means, _ in found]
     counts = np.zeros((levels,) * len(s2))
     np.add.at(counts, tuple(classes), 1)
-    if alike:  # as likely read backwards as forwards: what Γ_ll' = Γ_l'l says of the directions
+    if alike:  # symmetric under reversal of the sentence, as Γ_ll' = Γ_l'l is for the directions
         counts = counts + counts.transpose()
     chosen = [index for index in product(range(levels), repeat=len(s2)) if counts[index] > 0]
     squares = [[values[l][k] for l, k in enumerate(index)] for index in chosen]

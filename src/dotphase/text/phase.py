@@ -1,4 +1,4 @@
-"""Where a text stands in the phase diagram."""
+"""The place of a text in the phase diagram."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from ..theory.branches.roots import Transition
 
 
-BETWEEN = (0.2, 5.0)  # where α_c is looked for
+BETWEEN = (0.2, 5.0)  # interval in which α_c is searched
 
 
 @under_any_name
 def scenario_of(
     law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01
 ) -> Scenario:
-    """The paper's task for tokens of any law, and for any number of them.
+    """The paper's task for tokens of any distribution and any number of tokens.
 
     T = (1 − ω) softmax(h* h*ᵀ) + ω A with A_ll' ∝ (2/3)^|l−l'|,  S = softmax(h hᵀ),  p_l evenly
     from 1 to −1 times (1, …, 1)/√d. At L = 2 these are the paper's A and encodings.
@@ -53,13 +53,14 @@ def scenario_of(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TextPhase(Result):
-    """Where sentences stand.
+    """The place of sentences in the phase diagram.
 
-    - `scenario`: the task on the law of these sentences;  `law`: that law, and what it neglects.
-    - `deviation`: σ, with the error that so many sentences leave.
+    - `scenario`: the task with the distribution of these sentences; `law`: that distribution, and
+      what it neglects.
+    - `deviation`: σ, with its error from the finite number of sentences.
     - `phase`: which mechanism has the lower training loss, by how much, and both branches.
-    - `transition`: α_c at this ω, where the mechanisms change places.
-    - `baseline`: ε_lin, what can be had from positions alone.
+    - `transition`: α_c at this ω, above which the other mechanism wins.
+    - `baseline`: ε_lin, the best test error from positions alone.
     """
 
     scenario: Scenario
@@ -121,14 +122,14 @@ def phase_of(
     nodes: int = 2**15,
     progress: Progress = False,
 ) -> TextPhase:
-    """Which mechanism a student learns from these sentences, as the theory with their measured law
-    has it.
+    """Predict which mechanism a student learns from these sentences, by the theory with their
+    measured distribution.
 
     **Arguments**
 
     - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
-    - `scenario`: the task; `scenario_of` their law with α = n/d unless given. Its tokens become
-      those measured.
+    - `scenario`: the task; by default `scenario_of` their distribution with α = n/d. Its tokens are
+      replaced by the measured ones.
     - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the
       Gaussian averages.
     - `progress`: True for a bar, or a function of (done, total).

@@ -15,7 +15,7 @@ from .embedding import embed
 from .sentences import ROWS, Sentences, check_finite
 from .words import DEFAULT, keep_frequent, read_words
 
-LEAST, MOST = 5, 20_000  # a word occurs at least so often; at most so many different ones
+LEAST, MOST = 5, 20_000  # least occurrences of a word; largest number of different words
 
 
 def read_text(
@@ -40,8 +40,8 @@ def read_text(
     **Arguments**
 
     - `files`: UTF-8 text; Python's own help texts (64,000 words of English prose) if none is given.
-    - `dimension`, `length`: d and L;  `window`: how near is near.
-    - `centre`: take the mean token off;  `whiten`: make the covariance of the tokens σ²I.
+    - `dimension`, `length`: d and L;  `window`: largest distance of neighbours.
+    - `centre`: subtract the mean token;  `whiten`: make the covariance of the tokens σ²I.
     - `deviation`: σ, the root mean square entry of a token.
 
     **Example**: `read_text("war-and-peace.txt", dimension=300, length=3)`.
@@ -58,7 +58,7 @@ def read_text(
             f"{named}: too short for a sentence of {length} tokens: {everything.size} words, of which {corpus.size} "
             f"occur {least} times or more"
         )
-    told = {
+    description = {
         "text": named,
         "read": everything.size,
         "kept": corpus.size,
@@ -66,7 +66,7 @@ def read_text(
         "least": least,
     }
     found = Sentences(
-        embed(corpus, dimension, window), np.concatenate(ids), tuple(corpus.words), told
+        embed(corpus, dimension, window), np.concatenate(ids), tuple(corpus.words), description
     )
     return prepared(found, centre, whiten, deviation)
 
@@ -81,7 +81,7 @@ def read_embeddings(
     whiten: bool = False,
     deviation: float = 0.5,
 ) -> Sentences:
-    """Sentences of one's own vectors: a matrix (words, D) and token ids, both in files.
+    """Sentences from given vectors: a matrix (words, D) and token ids, both in files.
 
     **Arguments**
 
@@ -118,8 +118,8 @@ def read_embeddings(
         )
     used, compact = np.unique(cut, return_inverse=True)
     vectors = _gathered(matrix, used, str(embeddings))
-    told: dict[str, Any] = {"embeddings": str(embeddings), "ids": str(ids)}
-    found = Sentences(vectors, compact.reshape(cut.shape).astype(np.int32), (), told)
+    description: dict[str, Any] = {"embeddings": str(embeddings), "ids": str(ids)}
+    found = Sentences(vectors, compact.reshape(cut.shape).astype(np.int32), (), description)
     if not found.deviation > 0:
         raise ValueError(f"{embeddings}: every row that occurs is zero")
     return prepared(

@@ -1,4 +1,4 @@
-"""Real sentences: one vector per word, and L words per sentence; what training takes as `data`."""
+"""Real sentences: one vector per word, and L words per sentence; the `data` of training."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from .arrays import open_array
 
-ROWS = 1 << 16  # rows of a matrix that are looked at at once
+ROWS = 1 << 16  # rows of a matrix that are read at once
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,7 +24,7 @@ class Sentences:
     **Arguments**
 
     - `embeddings`: a vector per word, (words, d);  `ids`: the words of every sentence, (n, L).
-    - `words`: what the words are called, if that is known.
+    - `words`: the words as text, if known.
     - `provenance`: where they come from and what was done to them, in words and numbers.
 
     **Example**: `train(scenario, data=read_text(dimension=200, length=2))`.
@@ -78,7 +78,7 @@ class Sentences:
     # --------------------------------------------------------------------- what can be done to them
 
     def centred(self) -> Sentences:
-        """With the mean token taken off every vector."""
+        """With the mean token subtracted from every vector."""
         return self._with("centred", self.embeddings - self.frequency @ self.embeddings)
 
     def whitened(self) -> Sentences:
@@ -100,8 +100,8 @@ class Sentences:
         )
 
     def shuffled(self, seed: int = 0) -> Sentences:
-        """With all tokens dealt out anew over the sentences: which words occur is kept, which stand
-        together is not."""
+        """With all tokens randomly redistributed over the sentences: word frequencies are kept,
+        neighbours are not."""
         dealt = np.random.default_rng(seed).permutation(self.ids.ravel()).reshape(self.ids.shape)
         return self._with("shuffled", ids=dealt)
 
@@ -112,7 +112,7 @@ class Sentences:
         return self._with("without repeats", ids=np.unique(self.ids[unlike], axis=0))
 
     def every_word_once(self, seed: int = 0) -> Sentences:
-        """With every word that occurs in one sentence, at one place, with words chosen at random."""
+        """With every word in exactly one sentence, at one position, together with random words."""
         words = np.random.default_rng(seed).permutation(np.unique(self.ids))
         whole = len(words) // self.length
         return self._with(
@@ -127,7 +127,8 @@ class Sentences:
 
     def gaussian_words(self, seed: int = 0) -> Sentences:
         """With a Gaussian vector of the same covariance for every word, scaled to the word's own
-        length: who stands where and how long a word is are kept, the shape of the cloud is not."""
+        length: the order of the words and their lengths are kept, the distribution of directions is
+        not."""
         values, vectors = np.linalg.eigh(self.covariance)
         root = vectors * np.sqrt(np.maximum(values, 0))
         drawn = np.random.default_rng(seed).standard_normal(self.embeddings.shape) @ root.T
@@ -141,7 +142,7 @@ class Sentences:
 
     @property
     def covariance(self) -> np.ndarray:
-        """E[x xᵀ] over all tokens, (d, d); the mean is not taken off."""
+        """E[x xᵀ] over all tokens, (d, d); the mean is not subtracted."""
         return _second_moment(self.embeddings, self.frequency)
 
     @property
@@ -178,7 +179,7 @@ class Sentences:
         return "\n".join(line if len(line) < 130 else line[:129] + "…" for line in lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """What they are in numbers, ready for JSON."""
+        """Numbers that describe the sentences, for JSON."""
         sizes = {"sentences": self.count, "length": self.length, "dimension": self.dimension}
         return {
             **sizes,
@@ -188,8 +189,8 @@ class Sentences:
         }
 
     def save(self, path: str | Path) -> None:
-        """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it appears whole or not
-        at all."""
+        """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it is written in one
+        step."""
         path = Path(path)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.npz")
         try:
@@ -214,10 +215,12 @@ def load_sentences(path: str | Path) -> Sentences:
     **Example**: `law = tokens_from_samples(load_sentences("tokens.npz"))`.
     """
     try:
-        embeddings, ids, words, told = (
+        embeddings, ids, words, description = (
             open_array(path, name) for name in ("embeddings", "ids", "words", "provenance")
         )
-        found = Sentences(embeddings, np.asarray(ids), tuple(words.tolist()), json.loads(str(told)))
+        found = Sentences(
+            embeddings, np.asarray(ids), tuple(words.tolist()), json.loads(str(description))
+        )
     except (ValueError, zipfile.BadZipFile) as error:
         if str(error).startswith(("ids:", "embeddings:")):
             raise ValueError(f"{path}: {error}") from None

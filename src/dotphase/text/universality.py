@@ -1,9 +1,9 @@
-"""Does the theory hold for these sentences? Training on them, on Gaussian surrogates of the same
-law, and the theory.
+"""Does the theory hold for these sentences? Compares training on them, training on Gaussian
+surrogates of the same distribution, and the theory.
 
 `gaussian` has the covariances of the tokens, Γ; `scaled` has their lengths, too. Where training on
-the sentences agrees with a surrogate, nothing but that law matters; where that agrees with its
-theory, d is large enough.
+the sentences agrees with a surrogate, only that distribution matters; where the surrogate agrees
+with its theory, d is large enough.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SURROGATES = ("gaussian", "scaled")
 STARTS = ("semantic", "positional")
 
-# What may set real tokens apart, taken out one at a time: what is done to the centred, whitened
+# Properties that distinguish real tokens, removed one at a time: applied to the centred, whitened
 # sentences.
 VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
     "as they are": lambda raw: raw.centred().whitened(),
@@ -52,7 +52,7 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
 
 
 def variant(sentences: Sentences, name: str) -> Sentences:
-    """Sentences with one thing changed, at the σ they have; `sentences` neither centred nor
+    """Sentences with one property changed, at the same σ; `sentences` neither centred nor
     whitened."""
     if name not in VARIANTS:
         raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, got {name!r}")

@@ -1,4 +1,4 @@
-"""Words of UTF-8 files, read piece by piece: what is kept is one number per word.
+"""Words of UTF-8 files, read piece by piece and stored as one number per word.
 
 A word is a run of letters, apostrophes inside it included, in lower case; digits, underscores and
 punctuation end it.
@@ -59,7 +59,7 @@ def read_words(files: Iterable[str | Path] = ()) -> Corpus:
 
 def keep_frequent(corpus: Corpus, least: int, most: int) -> Corpus:
     """Without the words that occur less than `least` times, and at most `most` different ones: the
-    others are left out of the text, as if they were not there."""
+    others are removed from the text."""
     kept = min(most, int((corpus.counts >= least).sum()))
     return Corpus([ids[ids < kept] for ids in corpus.documents], corpus.words[:kept])
 

@@ -1,4 +1,4 @@
-"""The state of the page as text to take away: Python, a command, a study file, BibTeX."""
+"""Export the state of the page as text: Python, a command, a study file, BibTeX."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BIBTEX = """@misc{cui2024phase,
 
 
 def texts(asked: Export) -> dict[str, str]:
-    """All of them, by name."""
+    """Every exported text, by name."""
     return {
         "python": python(asked),
         "command": command(asked),
@@ -64,7 +64,7 @@ def command(asked: Export) -> str:
         settings = ",".join(f"{name}={json.dumps(value)}" for name, value in given)
         numbers += f" --student {kind[1]}" + f":{settings}" * bool(settings)
     if task.correlation:
-        comment = f"# tokens correlated by {task.correlation!r}: no option says that; use the study file or Python\n"
+        comment = f"# tokens correlated by {task.correlation!r}: no option for this; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
     return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
 

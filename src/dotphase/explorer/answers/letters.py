@@ -1,5 +1,5 @@
-"""The counting tab: ten letters of any alphabet, looked at and counted by both transformers that
-ship."""
+"""The counting tab: ten letters of any alphabet, counted by the two transformers that ship with the
+package."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ LENGTH = 10  # letters that the transformers were trained to look at
 
 
 def read_letters(text: str) -> tuple[list[str], list[str]]:
-    """The letters in what was typed, small and capital ones alike, and what else there was.
+    """The letters of a typed text, in upper case, and its other characters.
 
-    An accent makes no other letter where the plain one is Latin: é is E. Letters of other alphabets
-    stay as they are.
+    Accents on Latin letters are removed: é becomes E. Letters of other alphabets stay as they are.
     """
     letters, others = [], []
     for sign in unicodedata.normalize("NFC", text):
@@ -36,8 +35,8 @@ def read_letters(text: str) -> tuple[list[str], list[str]]:
 
 
 def tokens_of(letters: list[str]) -> list[int]:
-    """A to Z are 0 to 25; letters of other alphabets take the numbers that nobody has. Ten letters
-    always fit."""
+    """A to Z are 0 to 25; letters of other alphabets take unused numbers. Ten letters always
+    fit."""
     latin = {letter: ord(letter) - ord("A") for letter in letters if "A" <= letter <= "Z"}
     free = (number for number in range(26) if number not in latin.values())
     for letter in letters:
@@ -47,7 +46,7 @@ def tokens_of(letters: list[str]) -> list[int]:
 
 
 def count_letters(text: str) -> dict[str, Any]:
-    """Where both transformers look and what they count, if ten letters were typed; else what is
+    """Attention and answers of both transformers, if ten letters were typed; otherwise, what is
     missing."""
     letters, others = read_letters(text)
     kept = letters[:LENGTH]
@@ -83,7 +82,7 @@ def counters() -> dict[str, Weights]:
 
 
 def provenance() -> dict[str, Any]:
-    """How the weights came about."""
+    """The experiment that produced the weights."""
     with np.load(COUNTERS, allow_pickle=False) as stored:
         return json.loads(str(stored["provenance"]))
 

@@ -1,4 +1,4 @@
-"""Training that can be watched: a descent as `dotphase.train` makes it, told step by step."""
+"""Training step by step: the run of `dotphase.train`, with a message for each step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, seed: int) -> None:
-    """One seed's descent. Says `begin` (n and d), `step` (loss F/d, |m|, |θ|, q) and `end` (what
+    """Train one seed. Messages: `begin` (n and d), `step` (loss F/d, |m|, |θ|, q) and `end` (what
     `train` reports)."""
     pause = 0.03  # seconds between two messages: a screen shows no more
     began, spoke = time.perf_counter(), [-pause]
@@ -48,14 +48,19 @@ def _end(run: Run) -> dict[str, Any]:
         if run.overlaps is None
         else _means(run.overlaps.sizes)
     )
-    told = {
+    description = {
         "event": "end",
         "seed": run.seed,
         "outcome": run.outcome,
         "reason": run.reason,
         "step": run.steps,
     }
-    return {**told, "loss": plain(run.train_loss), "test_error": plain(run.test_error), **sizes}
+    return {
+        **description,
+        "loss": plain(run.train_loss),
+        "test_error": plain(run.test_error),
+        **sizes,
+    }
 
 
 def _means(sizes: dict[str, np.ndarray]) -> dict[str, float]:

@@ -1,5 +1,5 @@
-"""One row of a coarse phase diagram: who wins at each α, and where lines cross the row, with
-errors."""
+"""One row of a coarse phase diagram: the winning branch at each α, and the transitions in this row,
+with errors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def row(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
     """Margins ε_t(semantic) − ε_t(positional) and the lines through this row.
 
     α_c and α_l are the first sign changes of a difference D(α) from above, by a straight line
-    between neighbours; their error is that of D over its slope. A branch ends half-way between the
-    neighbours of which one has it, give or take half their distance.
+    between neighbours; their error is that of D over its slope. A branch ends between the last
+    neighbour that has it and the next: the midpoint, with half their distance as error.
     """
     differences = [_losses_apart(pair) for pair in found]
     above = [_above_the_baseline(semantic) for semantic, _ in found]

@@ -1,8 +1,8 @@
-"""What attention looks at: one random sentence through teacher and students, and one sample's inner
+"""Attention matrices of teacher and students on one random sentence, and one sample's inner
 problem.
 
-As d → ∞ all that a sentence is to an attention are its fields, jointly normal: u for the teacher, h
-for a student with
+As d → ∞ an attention depends on a sentence only through its fields, which are jointly normal: u for
+the teacher, h for a student with
 
     E[h_l | u] = m_l + θ_l ρ_l⁻¹ u_l,    Cov[h_l | u] = q_l − θ_l ρ_l⁻¹ θ_lᵀ.
 """
@@ -28,8 +28,8 @@ TWO_TOKENS = "the inner problem can be drawn for students of rank one"
 
 
 def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
-    """The attention matrices of teacher and students on one sentence; null for a student that there
-    is not."""
+    """The attention matrices of teacher and students on one sentence; null for a student whose
+    solve gave no answer."""
     scenario = next(iter(students.values())).scenario
     u, noise = _sentence(scenario, np.random.default_rng(seed))
     shown = {"teacher": {"fields": plain(u), "attention": plain(_matrix(scenario.teacher, u))}}
@@ -39,8 +39,8 @@ def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
 
 
 def _sentence(scenario: Scenario, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for what a student sees
-    beyond them."""
+    """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for the part of h that is
+    independent of u."""
     r_s, r_t = scenario.ranks
     roots = np.linalg.cholesky(grouped(scenario.law.joint_rho))
     u = np.einsum("gab,gb->ga", roots, rng.standard_normal(roots.shape[:2])).reshape(
@@ -55,7 +55,7 @@ def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any
 
 
 def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """h given u, as above; arrays (L, r). Fields of tokens that know of each other are one group."""
+    """h given u, as above; arrays (L, r). Fields of correlated tokens form one group."""
     rho, (q, _, m, theta) = grouped(solution.scenario.law.joint_rho), group(solution.state)
     gain = theta @ np.linalg.inv(rho)
     rest = q - gain @ np.swapaxes(theta, 1, 2)
@@ -74,8 +74,8 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
     """E(z) = ½ Σ_l (z_l − w_l)²/V_l + ℓ(u, z) of one training sample on a grid of (z_1, z_2), and
     its minima.
 
-    Of many samples the one is shown whose lowest minimum and the one that training reaches are
-    closest in energy without being the same; where every sample reaches its lowest, any.
+    Among many samples, this is the one whose reached minimum is closest in energy to its lowest
+    minimum without being equal to it; if all samples reach their lowest minimum, the first.
     """
     from ...theory.stability.one_sample import samples
 
@@ -85,7 +85,7 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
         raise ValueError(TWO_TOKENS)
     found = samples(solution)
     candidates = np.random.default_rng(seed).permutation(found.w.shape[-1])[:1000]
-    one = _most_torn(found.only(candidates))
+    one = _closest_minima(found.only(candidates))
     reach = 1.2 * max(1.0, float(np.quantile(np.abs(found.w), 0.995)))
     side = 61  # points along each axis
     axis = np.linspace(-reach, reach, side)
@@ -103,7 +103,7 @@ def inner_landscape(solution: Solution, seed: int) -> dict[str, Any]:
     }
 
 
-def _most_torn(found: Samples) -> Samples:
+def _closest_minima(found: Samples) -> Samples:
     """The sample whose reached minimum is least above its lowest."""
     higher = np.flatnonzero(found.higher)
     each = [found.only(np.array([k])) for k in higher]

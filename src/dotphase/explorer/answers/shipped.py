@@ -1,11 +1,11 @@
-"""The data that ship with the explorer: the default phase diagram, and two transformers that count.
+"""Data files of the explorer: the default phase diagram, and two transformers that count.
 
-They are computed by the commands of this package and put in place by
+These commands compute them and copy them into the package:
 
     dotphase phase-diagram --alphas 0.1:3:30 --omegas 0:0.5:21 --out RUN/diagram
     dotphase counting train --letters 26 --seeds 1 --epochs 200 --mechanism semantic --out RUN/semantic
     dotphase counting train --letters 26 --seeds 1 --epochs 200 --mechanism positional --out RUN/positional
-    python -m dotphase.explorer.shipped RUN
+    python -m dotphase.explorer.answers.shipped RUN
 
 which also locates the spinodals. Each file says where it comes from.
 """
@@ -28,7 +28,7 @@ MECHANISMS = ("semantic", "positional")
 
 
 def main(run: Path) -> None:
-    """Put what is found below `run` into the package."""
+    """Copy the results in the folder `run` into the package."""
     DATA.mkdir(exist_ok=True)
     if all((run / mechanism).is_dir() for mechanism in MECHANISMS):
         np.savez_compressed(COUNTERS, allow_pickle=False, **counters(run))
@@ -43,12 +43,13 @@ def main(run: Path) -> None:
 
 
 def counters(run: Path) -> dict[str, np.ndarray]:
-    """The weights of both mechanisms' first seed in half precision, and how they came about."""
+    """The weights of both mechanisms' first seed in half precision, and the experiment that
+    produced them."""
     from ...counting import load
     from ...counting.summary import seed_weights, summarise
 
     arrays: dict[str, np.ndarray] = {}
-    told: dict[str, Any] = {}
+    description: dict[str, Any] = {}
     for mechanism in MECHANISMS:
         found = load(run / mechanism)
         named = seed_weights(found, 0)._asdict()
@@ -57,11 +58,11 @@ def counters(run: Path) -> dict[str, np.ndarray]:
             for name, array in named.items()
         }
         accuracy = round(float(summarise(found).accuracy.value), 5)
-        told[mechanism] = {
+        description[mechanism] = {
             "experiment": found.experiment.to_dict(),
             "validation_accuracy": accuracy,
         }
-    return arrays | {"provenance": np.array(json.dumps(told | versions()))}
+    return arrays | {"provenance": np.array(json.dumps(description | versions()))}
 
 
 def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def _line(dataset: xarray.Dataset, name: str) -> dict[str, Any]:
 
 
 def spinodals(omegas: list[float]) -> dict[str, Any]:
-    """Where each branch ends along α, over ω, where it does."""
+    """For each ω, the α at which each branch ends."""
     from ...numerics.rules import Sobol
     from ...scenario.presets import paper
     from ...theory.branches.transitions import critical_line
@@ -124,7 +125,7 @@ def spinodals(omegas: list[float]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what computed something."""
+    """Versions of the packages that computed the data."""
     from importlib.metadata import version
 
     from ... import __version__

@@ -1,9 +1,8 @@
-"""What may be asked of the explorer: pydantic models, every number bounded, nothing but numbers and
-known words.
+"""Requests to the explorer: pydantic models in which every number has bounds and every word is from
+a list.
 
 A task is a scenario's tables (`scenario.tables`, as in files and studies) in narrower bounds, and
-is built by them. The same models name the bounds to the page (`bounds`) and check what comes back
-from it.
+is built by them. The same models give the bounds to the page (`bounds`) and validate its requests.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Minimum = Literal["lowest", "reached"]
 
 STUDENTS: dict[
     str, tuple[str, dict[str, Any]]
-] = {  # what people read, and the table of the attention
+] = {  # the label on the page, and the table of the attention
     "softmax": ("softmax, rank 1", {"kind": "softmax", "rank": 1}),
     "softmax-rank-2": ("softmax, rank 2", {"kind": "softmax", "rank": 2}),
     "softmax-untied": (
@@ -37,7 +36,7 @@ ELSEWHERE = (
     "constant",
     "mixture",
     "relative",
-)  # of the catalogue: above, or no student of two tokens
+)  # listed above, or not possible for two tokens
 STUDENTS |= {
     kind: (f"{kind}: {entry.formula}", {"kind": kind})
     for kind, entry in CATALOGUE.items()
@@ -140,13 +139,13 @@ class Sentence(_Asked):
 
 
 class Letters(_Asked):
-    """Something typed into the counting tab."""
+    """A text typed into the counting tab."""
 
     text: str = Field(max_length=200)
 
 
 class Export(_Asked):
-    """The task as text to take away."""
+    """A request to export the task as text."""
 
     task: Task = Task()
     along: Along = "alpha"

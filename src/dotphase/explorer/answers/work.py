@@ -1,8 +1,7 @@
-"""What worker processes do: pieces of work, each a function of `say` and its arguments.
+"""The work of worker processes: each piece is a function of `say` and its arguments.
 
-`say(message)` sends something that is ready to be JSON; `say(None)` sends nothing. Either raises
-`Stopped` if what is being worked out is no longer wanted, so that a long piece of work ends
-wherever it says something.
+`say(message)` sends a message that JSON can encode; `say(None)` sends nothing. Both raise `Stopped`
+if the request was cancelled, so that a long computation ends at its next message.
 """
 
 from __future__ import annotations
@@ -27,16 +26,16 @@ BRANCHES = ("semantic", "positional")
 
 
 class Stopped(Exception):
-    """Raised by `say` when nobody wants to know any more."""
+    """Raised by `say` when the request was cancelled."""
 
 
 def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
-    """The life of a worker: the work `first`, then orders come in through the pipe, messages go
-    out, until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is told, and ends its workers
+    """The loop of a worker process: run `first`, then read orders from the pipe and send messages,
+    until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server receives Ctrl-C and ends its workers
     if courtesy and hasattr(os, "nice"):
         os.nice(courtesy)
-    # nothing of what is loaded first is ever garbage, and looking for it takes a fifth of the time
+    # modules are never freed; without this, garbage collection takes a fifth of the time
     gc.disable()
     try:
         _do(pipe, first, {})
@@ -44,7 +43,7 @@ def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
         gc.enable()
         while True:
             order = pipe.recv()
-            if order != "stop":  # one that came after the end
+            if order != "stop":  # a "stop" that arrived after the end
                 _do(pipe, *order)
     except (EOFError, OSError):  # the server is gone
         return
@@ -52,7 +51,7 @@ def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
 
 def _do(pipe: Connection, name: str, arguments: dict[str, Any]) -> None:
     def say(message: Message | None) -> None:
-        if pipe.poll():  # all that is ever said to a worker at work is "stop"
+        if pipe.poll():  # "stop" is the only message that a busy worker receives
             raise Stopped
         if message is not None:
             pipe.send(("message", message))
@@ -72,7 +71,7 @@ def _do(pipe: Connection, name: str, arguments: dict[str, Any]) -> None:
 
 
 def warm_theory(say: Say) -> None:
-    """Compile what a first drag needs."""
+    """Compile the functions that the first drag of the point needs."""
     for branch in BRANCHES:
         say(None)
         solved(Task(), branch, NODES["coarse"], "lowest")
@@ -159,7 +158,7 @@ def warm_training(say: Say) -> None:
 def training(
     say: Say, task: Message, d: int, start: str, optimiser: str, seed: int, seeds: int
 ) -> None:
-    """Loss and overlaps on the way down, seed after seed, and what each came to."""
+    """Loss and overlaps during training, seed after seed, and each final result."""
     from .live import descend
 
     scenario = Task.model_validate(task).scenario()

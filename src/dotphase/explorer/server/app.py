@@ -1,7 +1,8 @@
-"""The web application: the page, and what it may ask.
+"""The web application: the page, and the requests it can send.
 
 Answers that take a while are streams of server-sent events, `data: {…}` and an empty line each, in
-the body of the answer to a POST. Whoever hangs up cancels; whoever asks anew supersedes.
+the body of the answer to a POST. Closing the connection cancels a job; a new request of the same
+client replaces the earlier one.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ Client = Header("anyone", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
 def make_app(
     names: tuple[str, ...] = (), solvers: int = 2, early: Worker | None = None
 ) -> Middleware:
-    """The application, with the host names it answers to beside its address, and so many solving
-    processes, of which one may have been started `early`."""
+    """The application. `names`: host names it accepts besides its address; `solvers`: number of
+    solver processes, of which one may have been started `early`."""
     theory = WorkerPool(
         "theory", solvers, waiting=400, seconds=120, patience=120, first="warm_theory"
     )
@@ -76,7 +77,7 @@ def make_app(
 
 
 async def _after(first: WorkerPool, then: WorkerPool) -> None:
-    """Start one pool when the other is ready: the first answer comes soonest if nothing else loads."""
+    """Start the second pool when the first is ready, so that the first answer arrives sooner."""
     await first.ready.wait()
     then.start()
 
@@ -113,11 +114,11 @@ def _add_failures(app: FastAPI) -> None:
         return handler
 
     async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
-        told = [
+        errors = [
             f"{'.'.join(map(str, entry['loc'][1:]))}: {entry['msg']}"
             for entry in error.errors()[:3]
         ]
-        return JSONResponse({"error": "; ".join(told)}, 422)
+        return JSONResponse({"error": "; ".join(errors)}, 422)
 
     app.add_exception_handler(TooMany, refuse(429, wait=True))
     app.add_exception_handler(Busy, refuse(429, wait=True))
@@ -159,12 +160,12 @@ def _add_answers(
 def _add_streams(
     app: FastAPI, theory: WorkerPool, trainers: WorkerPool, limits: RateLimits
 ) -> None:
-    def stream(client: str, kind: str, messages: AsyncGenerator[Any, None]) -> StreamingResponse:
-        """Admit a job before its answer begins, so that a refusal still has a status of its own."""
+    def stream(client: str, job: str, messages: AsyncGenerator[Any, None]) -> StreamingResponse:
+        """Check the limits before the answer begins, so that a refusal has its own status code."""
         limits.admit(client)
-        limits.check(client, kind)
+        limits.check(client, job)
         return StreamingResponse(
-            _events(messages, limits, client, kind), media_type="text/event-stream"
+            _events(messages, limits, client, job), media_type="text/event-stream"
         )
 
     @app.post("/api/branches")
@@ -187,11 +188,11 @@ def _add_streams(
 
 
 async def _events(
-    messages: AsyncGenerator[Any, None], limits: RateLimits, client: str, kind: str
+    messages: AsyncGenerator[Any, None], limits: RateLimits, client: str, job: str
 ) -> AsyncIterator[str]:
     """Messages as events, until they end, fail, or are superseded."""
-    told = lambda message: f"data: {json.dumps(message, separators=(',', ':'))}\n\n"
-    with limits.job(client, kind) as superseded:
+    event = lambda message: f"data: {json.dumps(message, separators=(',', ':'))}\n\n"
+    with limits.job(client, job) as superseded:
         over = asyncio.create_task(superseded.wait())
         upcoming: asyncio.Future | None = None
         try:
@@ -201,28 +202,28 @@ async def _events(
                     {upcoming, over}, timeout=LIMITS.silence, return_when=asyncio.FIRST_COMPLETED
                 )
                 if over in done:
-                    yield told({"event": "superseded"})
+                    yield event({"event": "superseded"})
                     return
                 if not done:
                     yield ": still at work\n\n"
                     continue
                 message, upcoming = upcoming.result(), None
                 if message is None:
-                    yield told({"event": "done"})
+                    yield event({"event": "done"})
                     return
-                yield told(message)
+                yield event(message)
         except (Busy, WorkFailed) as error:
-            yield told({"event": "failed", "reason": str(error)})
+            yield event({"event": "failed", "reason": str(error)})
         finally:
             over.cancel()
-            # In a task of its own: whoever hung up has cancelled this one, and it could not wait
+            # In a separate task: a closed connection has cancelled this one, which therefore cannot wait
             # for anything.
             closing = asyncio.create_task(_close(messages, upcoming))
             _closing.add(closing)
             closing.add_done_callback(_closing.discard)
 
 
-_closing: set[asyncio.Task] = set()  # kept, since the event loop does not
+_closing: set[asyncio.Task] = set()  # the event loop keeps no reference
 
 
 async def _close(messages: Any, upcoming: asyncio.Future | None) -> None:

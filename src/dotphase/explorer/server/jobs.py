@@ -1,5 +1,4 @@
-"""Jobs: what a request means in pieces of work, in which order, and what is remembered of earlier
-ones."""
+"""Jobs: split a request into pieces of work, order them, and remember earlier answers."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from ..answers.task import RANGES, Along, Branches, Diagram, Minimum, Task
 from .rate_limits import LIMITS
 from .worker_pool import WorkerPool
 
-FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: what a finger waits for goes first
+FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: the point being dragged comes first
 _answers: OrderedDict[str, Any] = OrderedDict()
 
 
 async def recalled(pool: WorkerPool, work: str, priority: int, **arguments: Any) -> Any:
-    """The answer to a piece of work that always has the same one: remembered, or worked out."""
+    """The answer to a deterministic piece of work, from memory or computed."""
     key = json.dumps([work, arguments], sort_keys=True)
     if key in _answers:
         _answers.move_to_end(key)
@@ -33,7 +32,7 @@ async def recalled(pool: WorkerPool, work: str, priority: int, **arguments: Any)
 
 
 async def through_pool(pool: WorkerPool, work: str, **arguments: Any) -> AsyncGenerator[Any, None]:
-    """The messages of one long piece of work, after how many wait before it."""
+    """The messages of one long piece of work, after the number of jobs before it."""
     yield {"event": "waiting", "before": pool.length}
     async with aclosing(pool.run(work, **arguments)) as messages:
         async for message in messages:
@@ -91,7 +90,7 @@ async def branches(pool: WorkerPool, asked: Branches) -> AsyncGenerator[Any, Non
 
 
 async def diagram(pool: WorkerPool, asked: Diagram) -> AsyncGenerator[Any, None]:
-    """A coarse phase diagram, row by row; rows halve the gaps between those there are."""
+    """A coarse phase diagram, row by row; each new row halves a gap between earlier rows."""
     alphas = [round(float(alpha), 6) for alpha in np.linspace(*RANGES["alpha"], 16)]
     omegas = [round(float(omega), 6) for omega in np.linspace(*RANGES["omega"], 11)]
     yield {"event": "grid", "alpha": alphas, "omega": omegas}
@@ -108,7 +107,7 @@ async def diagram(pool: WorkerPool, asked: Diagram) -> AsyncGenerator[Any, None]
 
 
 async def _in_order(pieces: Iterable[Any], at_once: int = 4) -> AsyncGenerator[Any, None]:
-    """The answers of pieces of work, a few of which are under way at any time."""
+    """The answers of pieces of work, with a few of them running at any time."""
     waiting, under_way = iter(pieces), []
     try:
         while True:

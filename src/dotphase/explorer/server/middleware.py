@@ -1,9 +1,9 @@
-"""What every request passes: the Host it names, where it comes from, how large it is; and what
-every answer says.
+"""Middleware: checks Host, Origin, type and size of every request, and adds security headers to
+every answer.
 
-A page of a stranger can point a name of its own at this machine (DNS rebinding) and then talk to us
-as if we were its server: only its Host header gives it away. So a Host must be an address,
-`localhost`, or a name we were told.
+A foreign page can point its own domain name to this machine (DNS rebinding) and then send requests
+as if this were its server. Its Host header shows that domain name, so a Host must be an address,
+`localhost`, or one of the given names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .rate_limits import LIMITS
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)  # plotly.js sets styles of its own; scripts come from files of ours only
+)  # plotly.js sets inline styles; scripts come only from our files
 HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -29,7 +29,7 @@ HEADERS = {
 
 
 class Middleware:
-    """An ASGI application around another one."""
+    """ASGI middleware around the application `app`; `names`: further host names to accept."""
 
     def __init__(self, app: Any, names: tuple[str, ...] = ()) -> None:
         self.app, self.names = app, {"localhost", *(name.lower() for name in names)}
@@ -68,7 +68,7 @@ class Middleware:
         return None
 
     def knows(self, host: str) -> bool:
-        """Whether a Host header is an address, `localhost`, or a name we were told."""
+        """Whether a Host header is an address, `localhost`, or one of `names`."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -94,7 +94,7 @@ async def _body(receive: Any) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Any) -> Any:
-    """The body that has been read, and then whatever comes: a disconnection."""
+    """Send the body that was read, then pass on later messages (a disconnection)."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replayed() -> Any:

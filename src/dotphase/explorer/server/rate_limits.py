@@ -1,5 +1,5 @@
-"""Who asked for what: each client has one job of each kind, in bounds, and a later one supersedes
-an earlier one."""
+"""Rate limits: requests per second of each client, and one job of each type per client; a later job
+replaces the earlier one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LIMITS = Limits()
 
 
 class TooMany(Exception):
-    """A client, or all of them together, ask for more than there is."""
+    """A client, or all clients together, exceed the limits."""
 
 
 class RateLimits:
@@ -61,22 +61,22 @@ class RateLimits:
         if saved < 1:
             raise TooMany(f"more than {self.limits.rate:g} requests a second: please slow down")
 
-    def check(self, client: str, kind: str) -> None:
-        """Refuse a job if there are too many; one that supersedes another is never too many."""
-        if (client, kind) not in self._open and len(self._open) >= self.limits.jobs:
+    def check(self, client: str, name: str) -> None:
+        """Refuse a job if too many are open, unless it replaces another one."""
+        if (client, name) not in self._open and len(self._open) >= self.limits.jobs:
             raise TooMany(
                 f"{self.limits.jobs} jobs are being worked on: please try again in a moment"
             )
 
     @contextmanager
-    def job(self, client: str, kind: str) -> Iterator[asyncio.Event]:
-        """Open a job; the event is set when a later one of the same client and kind supersedes it."""
-        earlier = self._open.get((client, kind))
+    def job(self, client: str, name: str) -> Iterator[asyncio.Event]:
+        """Open a job; the event is set when a later job of the same client and type replaces it."""
+        earlier = self._open.get((client, name))
         if earlier is not None:
             earlier.set()
-        superseded = self._open[client, kind] = asyncio.Event()
+        superseded = self._open[client, name] = asyncio.Event()
         try:
             yield superseded
         finally:
-            if self._open.get((client, kind)) is superseded:
-                del self._open[client, kind]
+            if self._open.get((client, name)) is superseded:
+                del self._open[client, name]

@@ -1,4 +1,4 @@
-"""Serving the page: one address, until interrupted."""
+"""Serve the page at one address, until interrupted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from .worker_pool import Worker
 
 
 def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str], None]) -> None:
-    """Serve the explorer on `host`:`port` (0: any free port) until interrupted; `tell` says where."""
+    """Serve the explorer on `host`:`port` (0: any free port) until interrupted; `tell` prints the
+    address."""
     require("the explorer needs", "explorer")
     listening = _listen(host, port)
     solver = Worker(
         "theory-0", "warm_theory"
-    )  # which loads for seconds, while this process loads what serves pages
+    )  # it loads for seconds, while this process loads the web server
     import uvicorn
 
     from .app import make_app

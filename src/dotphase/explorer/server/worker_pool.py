@@ -1,9 +1,9 @@
-"""A pool: a few worker processes behind one bounded queue.
+"""A worker pool: a few worker processes behind one bounded queue.
 
 An order names a piece of work (a function of `work.py`) and its arguments; its messages come back
-as they are made. An order that is no longer wanted is dropped from the queue, or told to stop. A
-worker that does not stop, takes too long, or dies, is replaced; only its own order fails, and one
-of which nothing had been heard yet is tried once more.
+as they are made. A cancelled order is dropped from the queue, or stopped. A worker that does not
+stop, takes too long, or dies, is replaced; only its own order fails, and it is tried once more if
+it had sent no message.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Busy(Exception):
 
 
 class WorkFailed(Exception):
-    """A piece of work did not come to its end, for a reason that can be shown."""
+    """A piece of work failed; the message gives the reason."""
 
 
 @dataclass(order=True)
@@ -35,12 +35,14 @@ class _Order:
     messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
     unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
     taken: bool = field(compare=False, default=False)
-    heard: bool = field(compare=False, default=False)  # whether a worker has said anything about it
-    lives: int = field(compare=False, default=2)  # workers that may die of it
+    heard: bool = field(
+        compare=False, default=False
+    )  # whether a worker has sent a message about it
+    lives: int = field(compare=False, default=2)  # workers that may still die while computing it
 
 
 class Worker:
-    """One process, which begins with the work `first`; the pipe to it, and what it has said since
+    """One process, which begins with the work `first`; the pipe to it, and its messages since
     `listen`."""
 
     def __init__(self, name: str, first: str, courtesy: int = 0) -> None:
@@ -59,7 +61,7 @@ class Worker:
         self._ending = threading.Lock()
 
     def listen(self) -> None:
-        """Pass on what it says, from now on, to the running event loop."""
+        """From now on, pass its messages to the running event loop."""
         self._listener = threading.Thread(
             target=self._listen, args=(asyncio.get_running_loop(),), daemon=True
         )
@@ -76,29 +78,29 @@ class Worker:
                 call(self.died.set)
 
     def tell(self, message: Any) -> None:
-        with contextlib.suppress(OSError):  # it has died, which `said` tells
+        with contextlib.suppress(OSError):  # it has died; `said` reports that
             self.pipe.send(message)
 
     def end(self) -> None:
         with (
             self._ending
-        ):  # its own end and that of the pool may come at once, and a file is closed once only
+        ):  # worker and pool may end at the same time, and a file can be closed only once
             self.process.kill()
             self.process.join(5)
             if self._listener is not None:
-                self._listener.join(5)  # before the number of its file can become the next worker's
+                self._listener.join(5)  # before the next worker can get the same file descriptor
             self.pipe.close()
 
 
 class WorkerPool:
-    """A few workers of one kind.
+    """A few workers for the same type of work.
 
     - `size`: how many; `waiting`: how many orders may wait.
-    - `seconds`: what an order may take; `patience`: seconds from "stop" to the end of a worker that
-      does not.
-    - `first`: done by every new worker before anything else: it loads and compiles what orders will
+    - `seconds`: time limit of an order; `patience`: seconds between "stop" and the end of a worker
+      that does not stop.
+    - `first`: run by every new worker before anything else: it loads and compiles what the orders
       need.
-    - `courtesy`: how much a worker yields to others, as `nice` counts.
+    - `courtesy`: the `nice` value of the workers.
     """
 
     def __init__(
@@ -127,7 +129,7 @@ class WorkerPool:
         return self.loaded == self.size
 
     def start(self, early: Worker | None = None) -> None:
-        """Have all workers; the first of them may have been started `early`."""
+        """Start all workers; the first of them may have been started `early`."""
         self._workers[0] = early
         self._tasks = [asyncio.create_task(self._keep(place)) for place in range(self.size)]
 
@@ -140,8 +142,7 @@ class WorkerPool:
 
     @property
     def length(self) -> int:
-        """How many orders wait; those that nobody wants any more do not count, and cost nothing in
-        their turn."""
+        """Number of waiting orders; cancelled ones do not count."""
         return self._wanted
 
     @property
@@ -155,7 +156,7 @@ class WorkerPool:
     async def run(
         self, work: str, priority: int = 0, **arguments: Any
     ) -> AsyncGenerator[Any, None]:
-        """The messages of one order. Leaving the loop early makes the order unwanted."""
+        """The messages of one order. Leaving the loop early cancels the order."""
         if self.length >= self.waiting:
             raise Busy(f"{self.length} pieces of work wait already")
         order = _Order(priority, next(self._numbers), work, arguments)
@@ -163,10 +164,10 @@ class WorkerPool:
         self._wanted += 1
         try:
             while True:
-                kind, content = await order.messages.get()
-                if kind == "done":
+                event, content = await order.messages.get()
+                if event == "done":
                     return
-                if kind == "failed":
+                if event == "failed":
                     raise WorkFailed(content)
                 yield content
         finally:
@@ -182,7 +183,7 @@ class WorkerPool:
         return last
 
     async def _keep(self, place: int) -> None:
-        """Have a worker in this place for ever, and hand it one order after another."""
+        """Keep one worker running, and give it one order after another."""
         if place:  # the first loads alone, so that the first answer comes soonest
             await self.ready.wait()
         worker = self._workers[place]
@@ -193,17 +194,17 @@ class WorkerPool:
             worker.listen()
             try:
                 if await self._serve(
-                    worker, _Order(0, next(self._numbers), self.first, {}, lives=1), told=True
+                    worker, _Order(0, next(self._numbers), self.first, {}, lives=1), stopped=True
                 ):
                     await self._employ(worker)
                 else:
-                    await asyncio.sleep(1)  # it cannot even begin: do not spin
+                    await asyncio.sleep(1)  # it fails at the start: wait before the next attempt
             finally:
                 await asyncio.to_thread(worker.end)
             worker = None
 
     async def _employ(self, worker: Worker) -> None:
-        """One order after another, until the worker cannot go on."""
+        """One order after another, until the worker cannot continue."""
         self.ready.set()
         self.loaded += 1
         try:
@@ -215,8 +216,7 @@ class WorkerPool:
             self.loaded -= 1
 
     async def _next(self, worker: Worker) -> _Order | None:
-        """The next order that somebody wants, or None if the worker dies while it has nothing to
-        do."""
+        """The next order that was not cancelled, or None if the idle worker dies."""
         died = asyncio.create_task(worker.died.wait())
         try:
             while True:
@@ -237,10 +237,10 @@ class WorkerPool:
         finally:
             died.cancel()
 
-    async def _serve(self, worker: Worker, order: _Order, told: bool = False) -> bool:
-        """Pass one order's messages on until it is done; whether the worker can go on. `told`: it
-        knows already."""
-        if not told:
+    async def _serve(self, worker: Worker, order: _Order, stopped: bool = False) -> bool:
+        """Pass one order's messages on until it is done; return whether the worker can continue.
+        `stopped`: "stop" was sent already."""
+        if not stopped:
             worker.tell((order.work, order.arguments))
         unwanted = asyncio.create_task(order.unwanted.wait())
         try:
@@ -257,13 +257,13 @@ class WorkerPool:
             left = max(0.0, deadline - loop.time())
             done, _ = await asyncio.wait(watched, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             if said in done:
-                kind, content = said.result()
-                if kind == "died":
+                event, content = said.result()
+                if event == "died":
                     self._retry(order)
                     return False
                 order.heard = True
-                order.messages.put_nowait((kind, content))
-                if kind in ("done", "failed"):
+                order.messages.put_nowait((event, content))
+                if event in ("done", "failed"):
                     return True
                 continue
             said.cancel()
@@ -278,8 +278,8 @@ class WorkerPool:
             return False
 
     def _retry(self, order: _Order) -> None:
-        """Another worker takes the order of one that died, unless something was heard of it, or it
-        is to blame."""
+        """Give the order of a dead worker to another one, unless it had sent messages or has killed
+        workers before."""
         order.lives -= 1
         if order.heard or not order.lives or order.unwanted.is_set():
             order.messages.put_nowait(("failed", "a worker process died; please try again"))

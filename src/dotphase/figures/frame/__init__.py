@@ -1,3 +1,3 @@
-"""What all figures share: `figure.py` the type, `catalogue.py` the list, `stores.py` and
+"""Shared code of all figures: `figure.py` the type, `catalogue.py` the list, `stores.py` and
 `reading.py` results, `style.py` the look, `reproduce.py` making them, `report.py` the report.
 """

@@ -1,4 +1,4 @@
-"""What a figure is: what it computes, how it is drawn, what it says, and what was published before."""
+"""The type of a figure: its studies, its drawing, its caption, and published numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Datasets = Mapping[str, "xarray.Dataset"]
 
 @dataclass(frozen=True)
 class Claim:
-    """A published number next to ours.
+    """A published number and ours.
 
     - `what`: in words; `source`: where it was published.
     - `published`, `ours`: (value, standard error); an error of None is one that was not given.
@@ -55,8 +55,8 @@ class PaperFigure:
     - `studies(quality)`: what is computed, by the name of the store it goes to. Figures may share a
       store.
     - `draw(datasets)`: the picture, from the datasets of its studies.
-    - `claims(datasets)`: published numbers beside ours.
-    - `core_seconds`: what its studies took on one core, by quality: measured, or for "full" scaled
+    - `claims(datasets)`: published numbers compared with ours.
+    - `core_seconds`: time of its studies on one core, by quality: measured, or for "full" scaled
       from that.
     - `new`: whether it is not in the paper.
     """
@@ -75,7 +75,7 @@ def make_study(
     name: str, scenario: Mapping[str, Any], axes: Mapping[str, Any], **compute: Any
 ) -> Study:
     """A study of the paper's task: `scenario` are the arguments of `paper`, `compute` the
-    computations by label. Kinds it names are imported, as the figure itself was."""
+    computations by label. Computations it names by module are imported."""
     from ...studies.study.study import study_from
 
     tables = {

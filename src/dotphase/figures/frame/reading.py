@@ -1,4 +1,4 @@
-"""Reading results for drawing: means over seeds, who wins, and values where there are any."""
+"""Read results for drawing: means over seeds, the winner, and values where they exist."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def theory(
 def theory_or_fallen(
     dataset: xarray.Dataset, quantity: str, branch: str, label: str = "theory"
 ) -> Line:
-    """As `theory`; where the branch does not exist, of the uninformed point its start falls to."""
+    """As `theory`; where the branch does not exist, of the uninformed fixed point that its start
+    reaches."""
     return theory(dataset, quantity, branch, label=label, outcomes=FALLEN)
 
 
@@ -74,13 +75,13 @@ def seed_mean(
     `over_seeds`."""
     shape, count = np.shape(values)[:-1], np.shape(values)[-1]
     rows = np.asarray(values, float).reshape(-1, count)
-    beside = (
+    control_rows = (
         [None] * len(rows)
         if control is None
         else np.asarray(control, float).reshape(-1, count).tolist()
     )
     known = [[v if np.isfinite(v) else None for v in row] for row in rows]
-    means = [over_seeds(row, each) for row, each in zip(known, beside, strict=True)]
+    means = [over_seeds(row, each) for row, each in zip(known, control_rows, strict=True)]
     return (
         np.array([mean.value for mean in means]).reshape(shape),
         np.array([mean.error for mean in means]).reshape(shape),
@@ -88,11 +89,11 @@ def seed_mean(
 
 
 def margin(dataset: xarray.Dataset, label: str = "theory", fallen: bool = False) -> Line:
-    """ε_t(semantic) − ε_t(positional) of the theory, where both branches exist; the error knows
-    they share nodes.
+    """ε_t(semantic) − ε_t(positional) of the theory, where both branches exist; the error accounts
+    for their common nodes.
 
-    `fallen`: also where one of them does not, taking the uninformed point its start falls to in its
-    stead.
+    `fallen`: where one of them does not exist, use the uninformed fixed point that its start
+    reaches.
     """
     outcome = dataset[f"{label}_outcome"]
     exists = outcome.isin(FALLEN if fallen else USABLE).all(dim(outcome, "branch")).values
@@ -127,7 +128,7 @@ def only(line: Line, where: np.ndarray) -> Line:
 
 
 def dim(values: xarray.DataArray, name: str) -> str:
-    """The dimension of that name, with or without the label of the computation it is particular to."""
+    """The dimension of that name, with or without the label of its computation."""
     found = [str(dim) for dim in values.dims if dim == name or str(dim).endswith(f"_{name}")]
     if not found:
         raise KeyError(

@@ -1,6 +1,6 @@
-"""The report: one page that holds everything, pictures included, and asks the network for nothing.
+"""The report: one self-contained page, pictures included.
 
-Its text is the template `report.html.j2`; what goes into it is gathered here.
+Its text is the template `report.html.j2`; its data are collected here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def page(out: Path, records: list[Record]) -> str:
     from jinja2 import Environment, PackageLoader
 
     pages = Environment(
-        loader=PackageLoader("dotphase.figures", "."), autoescape=True, trim_blocks=True
+        loader=PackageLoader("dotphase.figures.frame", "."), autoescape=True, trim_blocks=True
     )
     return pages.get_template("report.html.j2").render(
         title=TITLE,

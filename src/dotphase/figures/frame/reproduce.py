@@ -1,5 +1,4 @@
-"""Make figures: run their studies (or take up where they stopped), draw, write down what came of
-it, and report."""
+"""Make figures: run or continue their studies, draw, record the outcome, and write the report."""
 
 from __future__ import annotations
 
@@ -30,13 +29,13 @@ Bar = Callable[[str], AbstractContextManager[Callable[..., None]]]
 
 @dataclass(frozen=True)
 class Record:
-    """What came of one figure.
+    """The record of one figure.
 
     - `outcome`: "made"; "incomplete" (drawn, but some units of work failed); "failed" (no picture,
       or an old one).
     - `seconds`, `cpu_seconds`: of the run that made it, on all its processes; `unit_seconds`: what
       all units of work in its stores took, over all runs.
-    - `estimated_seconds`: what was said before, for the part that was not finished then.
+    - `estimated_seconds`: the estimate before the run, for the unfinished part.
     - `title`, `caption`, `new`: the figure's own.
     """
 
@@ -68,12 +67,12 @@ def reproduce(
     tell: Callable[[Record], None] = lambda record: None,
     mix_versions: bool = False,
 ) -> list[Record]:
-    """Make each figure in `out`, one after the other: a figure that fails does not keep the others
-    from being made.
+    """Make each figure in `out`, one after the other: after a figure that fails, the others are
+    still made.
 
     Data go to `out/data`, pictures and records to `out/figures`, and `out/report.html` has
-    everything made there so far; it is written anew after every figure. A store that other code has
-    begun is gone on with only if `mix_versions`; one that it has finished is drawn.
+    everything made there so far; it is written anew after every figure. An unfinished store of
+    another version of the code is continued only if `mix_versions`; a finished one is drawn.
     """
     from .report import write_report
 
@@ -87,8 +86,7 @@ def reproduce(
 
 
 def estimate(figure: PaperFigure, quality: str, out: Path, workers: int) -> float:
-    """Seconds a figure will take here: what it takes on one core, for the part that is not finished
-    yet."""
+    """Estimated seconds for the unfinished part of a figure."""
     shares = [
         _share_left(study, name, out / "data") for name, study in figure.studies(quality).items()
     ]
@@ -165,14 +163,14 @@ def _computed(study: Study, name: str, folder: Path, bar: Bar, **options: Any) -
     from ...studies.store.view import open_study
 
     place = place_for(study, name, folder)
-    if is_finished(place):  # by whatever code: the report says by which
+    if is_finished(place):  # by any version of the code; the report names it
         return open_study(place)
     with bar(name) as progress, run_study(study, place, progress=progress, **options) as dataset:
         return dataset.load()
 
 
 def _failures(dataset: xarray.Dataset) -> str:
-    """How many entries of which computation failed, and why the first did."""
+    """How many entries of each computation failed, and the reason of the first."""
     found = []
     for name, outcome in dataset.data_vars.items():
         if str(name).endswith("_outcome") and (outcome == "failed").any():
@@ -185,7 +183,7 @@ def _failures(dataset: xarray.Dataset) -> str:
 
 
 def read_records(out: Path) -> list[Record]:
-    """What was written down about the figures in `out`, in the catalogue's order, others last."""
+    """The records of the figures in `out`, in the catalogue's order, others last."""
     found = {}
     for path in sorted((out / "figures").glob("*.json")):
         tables = json.loads(path.read_text(encoding="utf-8"))

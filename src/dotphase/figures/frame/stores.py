@@ -1,5 +1,5 @@
-"""Where the results of a figure are kept: one store per study, set aside, never lost, when the
-study changes."""
+"""The stores of a figure: one per study; when a study changes, its old store is renamed, never
+deleted."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def place_for(study: Study, name: str, folder: Path) -> Path:
     """The path of the store `name`, ready for `study`.
 
-    A store of another study is renamed to `name.DIGEST.zarr`, DIGEST being that study's; a store of
-    this study that was set aside before is taken back.
+    A store of another study is renamed to `name.DIGEST.zarr`, DIGEST being that study's; a renamed
+    store of this study is used again.
     """
     from ...studies.store.lock import locked
 
@@ -35,8 +35,8 @@ def place_for(study: Study, name: str, folder: Path) -> Path:
 
 
 def stored_study(path: Path) -> dict[str, Any] | None:
-    """The study a store was computed for, as plain tables, those of parameters it did not know yet
-    at their present defaults; None if there is no store."""
+    """The study a store was computed for, as plain tables, with present defaults for parameters
+    that did not exist then; None if there is no store."""
     from ...studies.store.store import Store
     from ...studies.study.study import Study
 
@@ -44,11 +44,11 @@ def stored_study(path: Path) -> dict[str, Any] | None:
         return None
     try:
         tables = Store(path).study
-    except ValueError:  # of another format, or damaged: whatever it is, it is not touched
+    except ValueError:  # another format, or damaged: leave it unchanged
         return {"unreadable": path.name, "changed": path.stat().st_mtime}
     try:
         return _tables(Study.model_validate(tables))
-    except ValueError:  # of a parameter that is no more
+    except ValueError:  # of a parameter that was removed
         return tables
 
 
@@ -69,7 +69,7 @@ def unfinished_share(path: Path) -> float:
 
 
 def seconds_spent(path: Path) -> float:
-    """What the units of a store took, all runs together, on one core each."""
+    """Seconds of all units of a store, over all runs, on one core each."""
     from ...studies.store.store import Store
 
     return sum(record.get("seconds", 0.0) for record in Store(path).unit_records())

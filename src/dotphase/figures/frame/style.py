@@ -46,7 +46,7 @@ SYMBOLS = {
 
 @contextmanager
 def on_the_page(latex: bool = False) -> Iterator[None]:
-    """Draw and save inside this: type of the size of a printed page, set by LaTeX if asked for."""
+    """Draw and save in this context: font sizes of a printed page, with LaTeX on request."""
     from matplotlib import rc_context
 
     with rc_context(
@@ -93,7 +93,7 @@ def name_overlaps(axis: Axes) -> None:
 
 
 def in_thousandths(axis: Any) -> None:
-    """Ticks in units of 10⁻³, which the label has to say."""
+    """Ticks in units of 10⁻³, which the label must mention."""
     axis.set_major_formatter(lambda value, _: f"{1e3 * value:.4g}")
 
 

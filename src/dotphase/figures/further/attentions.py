@@ -1,5 +1,4 @@
-"""Three students of the catalogue before the paper's teacher: what the theory says of each, and
-what training finds."""
+"""Three students of the catalogue with the paper's teacher: theory and training."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from ...studies.study.study import Study
 
-STUDENTS = {  # of the catalogue, and what they are called in a title
+STUDENTS = {  # names in the catalogue, and titles
     "sink": ({}, "softmax with a sink"),
     "causal": ({}, "causal softmax"),
     "kernel": ({"width": 1.0}, "Gaussian kernel, $w = 1$"),
@@ -27,17 +26,17 @@ STUDENTS = {  # of the catalogue, and what they are called in a title
 
 
 def studies(quality: str) -> dict[str, Study]:
-    return {f"attentions-{kind}": _study(kind, quality) for kind in STUDENTS}
+    return {f"attentions-{name}": _study(name, quality) for name in STUDENTS}
 
 
-def _study(kind: str, quality: str) -> Study:
+def _study(name: str, quality: str) -> Study:
     from ...scenario.attentions.catalogue import CATALOGUE
     from ...scenario.files import scenario_to_tables
     from ...scenario.presets import paper
     from ...studies.study.study import study_from
 
     full = quality == "full"
-    student = CATALOGUE[kind].build(**STUDENTS[kind][0])
+    student = CATALOGUE[name].build(**STUDENTS[name][0])
     along = {
         "kind": "theory",
         "branches": BRANCHES,
@@ -56,7 +55,7 @@ def _study(kind: str, quality: str) -> Study:
         },
     }
     tables = {
-        "name": f"a student of the catalogue: {kind}",
+        "name": f"a student of the catalogue: {name}",
         "scenario": scenario_to_tables(paper(omega=0.3).vary(student=student)),
         "axes": {"alpha": {"linspace": [0.1, 2.5, 49 if full else 17]}},
         "compute": compute,
@@ -66,8 +65,8 @@ def _study(kind: str, quality: str) -> Study:
 
 def draw(datasets: Datasets) -> Figure:
     figure, axes = panels(2, 3, 4.2, sharex=True)
-    for column, kind in enumerate(STUDENTS):
-        dataset = datasets[f"attentions-{kind}"]
+    for column, name in enumerate(STUDENTS):
+        dataset = datasets[f"attentions-{name}"]
         for axis, quantity in zip(axes[:, column], ("train_loss", "test_error"), strict=True):
             _draw_branches(axis, dataset, quantity)
             in_thousandths(axis.yaxis)

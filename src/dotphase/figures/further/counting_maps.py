@@ -1,4 +1,4 @@
-"""What the two figures of the counting task share: their study, and how an attention map is drawn."""
+"""Shared code of the two figures of the counting task: their study, and the attention map."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def counting_study(quality: str) -> dict[str, Study]:
 def draw_map(
     axis: Axes, weights: np.ndarray, sentence: str, mechanism: str, brightest: float
 ) -> None:
-    """Row i: where position i looks. Pairs of equal letters are framed."""
+    """Row i: attention of position i. Pairs of equal letters are framed."""
     from matplotlib.patches import Rectangle
 
     axis.imshow(weights, cmap=shades(mechanism), vmin=0, vmax=brightest)

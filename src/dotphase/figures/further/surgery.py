@@ -1,4 +1,5 @@
-"""Surgery on the counting task: lift the restriction, shake, train on, and see what stays."""
+"""Surgery on the counting task: remove the restriction, add noise, continue training, and
+compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Real words: how far training on them is from Gaussian surrogates, and what that is due to."""
+"""Real words: the difference between training on them and on Gaussian surrogates, and its
+causes."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 CHANGES = {
     "as they are": "real sentences",
-    "not centred": "mean not taken off",
+    "not centred": "mean not subtracted",
     "not whitened": "not whitened",
     "without repeats": "no repeated words",
     "shuffled": "words shuffled",
@@ -86,7 +87,7 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
             "capsize": 1.8,
             "elinewidth": 0.9,
         }
-        for source, fill, told in (
+        for source, fill, source_label in (
             ("gaussian", "white", "covariances"),
             ("scaled", colour, "and lengths"),
         ):
@@ -97,7 +98,7 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
                 for end in ("", "_error")
             )
             axis.errorbar(
-                off, places + shift, xerr=error, mfc=fill, label=f"{branch}, {told}", **look
+                off, places + shift, xerr=error, mfc=fill, label=f"{branch}, {source_label}", **look
             )
         _draw_theory(axis, dataset, name, branch, places + shift)
     axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
@@ -107,7 +108,7 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
 def _draw_theory(
     axis: Axes, dataset: xarray.Dataset, name: str, branch: str, places: np.ndarray
 ) -> None:
-    """Where the theory with lengths stands, beside the surrogate it is the limit of."""
+    """The theory with lengths, next to the surrogate whose limit it is."""
     read = lambda source: dataset[f"words_{name}"].sel(start=branch, source=source).values
     theory = read("theory scaled")
     if np.isfinite(theory).any():
@@ -122,9 +123,9 @@ FIGURE = PaperFigure(
     title="Real words: is the theory universal?",
     caption=(
         "Students trained on sentences of real words (Python's help texts, vectors from their mutual information, "
-        "centred and whitened unless said otherwise) against students trained on Gaussian tokens with the same "
+        "centred and whitened unless stated otherwise) against students trained on Gaussian tokens with the same "
         "covariances (open) and with the same lengths, too (filled); crosses: the theory of the latter, d → ∞. Each "
-        "row takes one property of real tokens away. Were the law of covariances and lengths all that matters, the "
+        "row takes one property of real tokens away. If only the distribution of covariances and lengths mattered, the "
         "filled points would lie at zero. Bars: one standard error over seeds."
     ),
     studies=studies,

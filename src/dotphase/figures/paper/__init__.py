@@ -1,1 +1,1 @@
-"""Figures of the paper, and the same questions asked more precisely."""
+"""Figures of the paper, and more precise versions of them."""

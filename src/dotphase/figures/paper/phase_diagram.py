@@ -21,8 +21,8 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path) -> None:
 
     Colour is ε_t(semantic) − ε_t(positional): blue where the semantic branch is lower. Lines are
     α_c and α_l with error bars. Points that are undecided or not converged, at which the winner
-    breaks replica symmetry, or at which one branch does not exist, are marked; where it does so
-    weakly the size of the mark is Δ/q.
+    breaks replica symmetry, or at which one branch does not exist, are marked; where it is weakly
+    broken, the size of the mark is Δ/q.
     """
     from matplotlib import pyplot
     from matplotlib.colors import SymLogNorm
@@ -102,8 +102,7 @@ def _draw_line(axis: Axes, dataset: xarray.Dataset, name: str, dashes: str, labe
 
 
 def _mark(axis: Axes, dataset: xarray.Dataset) -> None:
-    """A sign for every point that is not simply decided; what a sign means is in the legend, if it
-    occurs."""
+    """A mark for every point with a caveat; the legend explains the marks that occur."""
     outcome, grey = dataset["theory_outcome"], COLOURS["neutral"]
     hollow = {"facecolors": "none", "edgecolors": grey}
     marks: list[tuple[str, np.ndarray, dict[str, Any]]] = [

@@ -1,5 +1,5 @@
-"""The plane of α and ω: who has the lower training loss, and where attention beats the linear
-baseline."""
+"""Phase diagrams in α and ω: the mechanism of lower training loss, and where attention beats the
+linear baseline."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _draw_column(
         "transitions",
         "reached_transitions",
         "reached_transitions",
-    ]  # training is laid over what it follows
+    ]  # training is drawn over the theory of the reached minima
     for axis, (name, values), lines in zip(axes, maps.items(), of, strict=False):
         axis.set_facecolor("#DDDDDD")  # where there is no value
         x, y = dataset["omega"].values, dataset["alpha"].values

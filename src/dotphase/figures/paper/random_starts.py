@@ -1,5 +1,5 @@
-"""Random starts: where Adam ends from small random weights, beside training from the two informed
-starts."""
+"""Random starts: where Adam ends from small random weights, compared with training from the two
+informed starts."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ FIGURE = PaperFigure(
     name="random-starts",
     title="Random starts",
     caption=(
-        "Left: Adam from weights 0.1·N(0, 1) at d = 100, one point per seed, coloured by what it learnt more of; "
+        "Left: Adam from weights 0.1·N(0, 1) at d = 100, one point per seed, coloured by its larger overlap; "
         "most end positional although the semantic minimum is lower at α = 2, ω = 0.3. Right: training from the two "
         "informed starts at d = 1000. Crosses: theory."
     ),

@@ -1,5 +1,5 @@
-"""Theory and training against α in three panels: who has the lower loss, what it has learnt, how
-well it does."""
+"""Theory and training against α in three panels: the mechanism of lower loss, its overlaps, its
+test error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FEW = [
     1.25375,
     1.585417,
     2.0,
-]  # of the 25 sample ratios of full quality
+]  # indices among the 25 sample ratios of full quality
 
 
 def three_panel_study(
@@ -44,13 +44,13 @@ def three_panel_study(
 ) -> Study:
     """Theory, baseline, transitions and training against α; `seeds` are those of quick quality.
 
-    Training is laid over the theory of the minima it reaches, with that of the lowest ones, the
-    paper's, beside it; or, without `reached`, over the latter.
+    Training is compared with the theory of the reached minima, and with that of the lowest ones
+    (the paper's); without `reached`, only with the latter.
     """
     full = quality == "full"
     nodes = (
         2**16 if full else 2**13
-    )  # the same for transitions: on others a root may lie beside the bracket
+    )  # the same nodes for transitions: with others a root may lie outside the bracket
     precision = {"precision": 2e-3, "budget": 2**18} if full else {"precision": 4e-3}
     along: dict[str, Any] = {
         "kind": "theory",
@@ -98,7 +98,7 @@ class Winner(NamedTuple):
 
 
 def theory_winner(dataset: xarray.Dataset, label: str = "theory") -> Winner:
-    """A start that fell to the uninformed point stands for that point."""
+    """A start that reached the uninformed fixed point is named uninformed."""
     margin = reading.margin(dataset, label, fallen=True).value
     index = np.where(np.isnan(margin), -1, np.where(margin < 0, 0, 1))
     named = dataset[f"{label}_mechanism"]
@@ -183,7 +183,7 @@ def _both_theories(dataset: xarray.Dataset) -> bool:
 
 
 def _next_to_gap(values: np.ndarray) -> np.ndarray:
-    """True at values beside a missing one, so that two lines meet."""
+    """True at values next to a missing one, so that two lines meet."""
     missing = np.isnan(values)
     return np.r_[missing[1:], False] | np.r_[False, missing[:-1]]
 

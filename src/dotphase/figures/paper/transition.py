@@ -1,4 +1,4 @@
-"""The transition at ω = 0.3, and the published experiments beside ours."""
+"""The transition at ω = 0.3, and the published experiments compared with ours."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ FIGURE = PaperFigure(
         "α = 0.7. "
         "(a) Training loss of the semantic minimum less that of the positional one: above zero position wins, below "
         "zero meaning does; they cross at α_c. (b) What the winner has learnt: its overlap with the teacher, θ/σ², "
-        "or with the positions, m. (c) Its test error, beside that of the best predictor that sees positions only, "
+        "or with the positions, m. (c) Its test error, compared with the best predictor that sees positions only, "
         "ε_lin, which it beats from α_l on; dotted: the branch that loses. Points: training from both starts at "
         "d = 1000, bars of one standard error over seeds (24 in full quality, 8 in quick)."
     ),

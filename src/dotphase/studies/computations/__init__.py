@@ -1,9 +1,8 @@
 """What can be computed at a point of a study.
 
-`theory.py`, `transitions.py`, `stability.py`, `rules.py`, `baseline.py`, `bayes.py`: limits
-d → ∞. `training.py`, `trajectories.py`: finite d, compared with the limit. `one_pass.py`: learning
-in one pass. `text.py`, `counting.py`: real sentences and the counting task. `_common.py`: what they
-share.
+`theory.py`, `transitions.py`, `stability.py`, `rules.py`, `baseline.py`, `bayes.py`: limits d → ∞.
+`training.py`, `trajectories.py`: finite d, compared with the limit. `one_pass.py`: learning in one
+pass. `text.py`, `counting.py`: real sentences and the counting task. `_common.py`: shared code.
 """
 
 # The name in a study file (`kind = "…"`), and the module and class that compute it.

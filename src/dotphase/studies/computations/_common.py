@@ -1,4 +1,4 @@
-"""What the computations share: seeds, and rows of named numbers made from results."""
+"""Code shared by the computations: seeds, and rows of named numbers from results."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def breaking_row(found: Breaking | None) -> dict[str, Any]:
 
 
 def seeds_of(seeds: int | tuple[int, ...]) -> list[int]:
-    """The seeds that are meant."""
+    """The list of seeds: `count` of them from 0, or as given."""
     return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
 
 

@@ -1,5 +1,5 @@
 """`kind = "counting"`: the counting task's transformer, trained with each mechanism, and what
-surgery leaves of it."""
+remains after surgery."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ MAPS = (*OVER_SEEDS, "sentence", "query", "key")
 
 
 class Counting(Computation):
-    """Trains all seeds of one mechanism at once, which is one unit of work. It knows nothing of the
-    scenario.
+    """Trains all seeds of one mechanism at once, which is one unit of work. It does not depend on
+    the scenario.
 
     - `length`, `letters`, `samples`, `width`, `hidden`: the task and the model; `epochs`,
       `minibatch`, `learning_rate`: how it is trained.
     - `sentences`: words whose attention maps are kept.
-    - `surgery`: epochs of plain SGD after the restriction is lifted and the weights are shaken by
-      `noise`; 0 for none.
+    - `surgery`: epochs of plain SGD after the restriction is removed and `noise` is added to the
+      weights; 0 for none.
     """
 
     growing: ClassVar[tuple[str, ...]] = ("mechanisms",)

@@ -24,7 +24,7 @@ class Rules(Computation):
     `comparison.published`), "hermite 8" (tensor Gauss–Hermite of that order), "sobol 8192"
     (scrambled Sobol' points of that number).
 
-    Numbers have `_error` beside them where the rule knows one.
+    Each number has an `_error` where the rule gives one.
     """
 
     place = "threads"
@@ -54,7 +54,7 @@ class Rules(Computation):
 
 
 def _rule_named(name: str) -> Rule | None:
-    """The rule a name stands for; None for the published one."""
+    """The rule with this name; None for the published one."""
     if name == PUBLISHED:
         return None
     word, _, size = name.partition(" ")

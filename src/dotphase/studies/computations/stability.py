@@ -1,4 +1,4 @@
-"""`kind = "stability"`: branches of the theory with everything that is known of their stability."""
+"""`kind = "stability"`: branches of the theory with their stability."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NUMBERS = (
 
 class Stability(Computation):
     """Per branch how far replica symmetry holds, and `eigenvalue_q`, `_V`, `_m`, `_theta` ± error:
-    the real part of the largest eigenvalue of the map along each kind of direction.
+    the real part of the largest eigenvalue of the map along each group of directions.
 
     Of replica symmetry: the `replicon`'s regular part, `jump_density` and `squared_jump` of samples
     at a jump, and `breaking`, Δ/q, each ± error; the verdict in words, `symmetry`; the share of
     samples with `several_minima`.
 
-    - `branches`: the starts; `nodes`: of the Gaussian average; `seed`: which scrambles.
+    - `branches`: the starts; `nodes`: of the Gaussian average; `seed`: of the scrambling.
     """
 
     place: ClassVar[str] = "threads"

@@ -1,5 +1,5 @@
-"""`kind = "text"`: training on real sentences, on Gaussian surrogates of their law, and the theory
-of both."""
+"""`kind = "text"`: training on real sentences, on Gaussian surrogates of their distribution, and
+the theory of both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Variant = Literal[
 
 class Text(Computation):
     """Sentences of L = `length` words of `files` (of Python's help texts if there are none) in d
-    dimensions, with one thing changed at a time (`variants`), and α, ω, λ of the point.
+    dimensions, with one property changed at a time (`variants`), and α, ω, λ of the point.
 
     Every observable has its error. `off_…` is sentences less surrogate, seed by seed, for the two
     surrogates.

@@ -30,11 +30,11 @@ class Theory(Computation):
 
     - `branches`: the starts.
     - `nodes`: of the Gaussian average; `rtol`: refine them until test error and training loss are
-      this precise, up to `budget` nodes; `seed`: which scrambles.
+      this precise, up to `budget` nodes; `seed`: of the scrambling.
     - `follow`: an axis; branches are followed along it, and a unit of work is a whole row.
     - `stability`: also how far replica symmetry holds, as in `kind = "stability"`; "winner": on the
       branch of lower training loss only, or on both where that is undecided.
-    - `minimum`: which inner minimum every sample sits in, "lowest" or "reached", as in
+    - `minimum`: the inner minimum z* of each sample, "lowest" or "reached", as in
       `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
@@ -139,7 +139,7 @@ class Theory(Computation):
         return compared(semantic, positional, rule)
 
     def _judged(self, margin: float, winner: str) -> Sequence[str]:
-        """The branches whose replica symmetry is looked at."""
+        """The branches whose replica symmetry is computed."""
         if self.stability != "winner" or winner in ("undecided", "unknown"):
             return self.branches if self.stability else ()
         return ("semantic" if margin < 0 else "positional",)
@@ -171,7 +171,7 @@ class Mixed(Computation):
     """Solved from θ in the first column and m in the second; m and theta are sizes, ‖m_1‖ and
     ‖θ_1‖. As α grows, θ can set in continuously: `mechanism` says what the fixed point has.
 
-    - `nodes`: of the Gaussian average; `seed`: which scrambles.
+    - `nodes`: of the Gaussian average; `seed`: of the scrambling.
     """
 
     place: ClassVar[str] = "threads"

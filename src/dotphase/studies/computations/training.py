@@ -24,11 +24,11 @@ NUMBERS = (
 
 
 class Experiment(Computation):
-    """What experiments at finite d share: one unit of work is up to `batch` seeds of one start at
+    """Base of the experiments at finite d: one unit of work is up to `batch` seeds of one start at
     one point.
 
-    q, m, theta are sizes, Tr q_l, ‖m_l‖, ‖θ_l‖, averaged over tokens. Averages over seeds are the
-    reader's.
+    q, m, theta are sizes, Tr q_l, ‖m_l‖, ‖θ_l‖, averaged over tokens. Values are stored per seed,
+    not averaged.
     """
 
     growing: ClassVar[tuple[str, ...]] = ("starts", "seeds")

@@ -1,5 +1,5 @@
-"""`kind = "trajectories"`: message passing next to state evolution from one noisy start, iterate by
-iterate."""
+"""`kind = "trajectories"`: message passing compared with state evolution from one noisy start,
+iteration by iteration."""
 
 from __future__ import annotations
 
@@ -61,6 +61,6 @@ class Trajectories(Computation):
 
 
 def _column(labels: Sequence[str], name: str) -> int:
-    """Where an overlap of the first token stands among the labelled ones."""
+    """The index of an overlap of the first token among the labels."""
     letter = {"theta": "θ"}.get(name, name)
     return next(k for k, label in enumerate(labels) if label.startswith(f"{letter}_1"))

@@ -1,5 +1,4 @@
-"""`kind = "transitions"`: where something changes along a parameter, by root-finding on solved
-branches."""
+"""`kind = "transitions"`: transitions along a parameter, by root-finding on solved branches."""
 
 from __future__ import annotations
 
@@ -18,7 +17,10 @@ from ._common import with_errors
 if TYPE_CHECKING:
     from ...theory.branches.transitions import Transition
 
-SMOOTH = ("train-loss", "linear")  # roots that few nodes locate; the others choose their own
+SMOOTH = (
+    "train-loss",
+    "linear",
+)  # transitions that start from few nodes; the others choose their own number
 NUMBERS = ("location", "location_error", "evaluations", "nodes", "seconds")
 
 
@@ -31,7 +33,7 @@ class Transitions(Computation):
       `dotphase.critical`.
     - `along`: the parameter, which is then no dimension of the result; `between`: where to look.
     - `precision`: standard error asked for; `budget`: most nodes; `nodes`: to begin with.
-    - `minimum`: which inner minima the branches have, "lowest" or "reached", as in
+    - `minimum`: the inner minimum z* of each sample, "lowest" or "reached", as in
       `dotphase.critical`.
     - `near`: the label of a theory with both branches along the same parameter. A transition is
       then looked for in the uppermost interval of that grid in which the difference changes sign,

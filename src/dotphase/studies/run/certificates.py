@@ -1,4 +1,4 @@
-"""Certificates, so that a dask scheduler takes work from nobody but those who have them."""
+"""Certificates, so that a dask scheduler accepts work only from their owners."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CERTIFICATE, KEY = "certificate.pem", "key.pem"
 
 
 def make_certificates(folder: str | Path) -> Security:
-    """Write a new certificate and its key to `folder`, readable by you alone; returns what dask
-    takes as `security`.
+    """Write a new certificate and its key to `folder`, readable by you alone; returns the
+    `security` argument of dask.
 
-    Valid for a year. Scheduler, workers and client share it: whoever can read the key can run code
+    Valid for a year. Scheduler, workers and client share it: everyone who can read the key can run code
     on the workers.
     """
     require("certificates need", "distributed", "cryptography")
@@ -35,7 +35,8 @@ def make_certificates(folder: str | Path) -> Security:
 
 
 def read_certificates(folder: str | Path) -> Security:
-    """What `make_certificates` has written, for `security=` of dask and of `slurm_cluster`."""
+    """The certificates written by `make_certificates`, for `security=` of dask and of
+    `slurm_cluster`."""
     require("certificates need", "distributed", "cryptography")
     from distributed import Security
 

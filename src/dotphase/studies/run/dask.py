@@ -1,8 +1,8 @@
-"""Worker processes, on this machine or on a cluster: dask hands units to them, this process writes
-what they find.
+"""Worker processes, on this machine or on a cluster: dask sends units to them, this process writes
+their results.
 
-A worker that is lost is no matter: dask gives its units to others. One that is lost again and again
-with the same unit is the unit's doing, which is then written down as failed.
+If a worker is lost, dask gives its units to others. A unit whose workers are lost repeatedly is
+recorded as failed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ TIMEOUTS = Timeouts()
 
 
 class Task(NamedTuple):
-    """What a worker needs to know of a sweep: its header, as text, and the code it must have."""
+    """The data that a worker needs of a sweep: its header, as text, and the code it must have."""
 
     header: str
     code: str
@@ -72,7 +72,7 @@ class Task(NamedTuple):
 
 
 class OtherCodeError(ValueError):
-    """A worker's package is not the one that runs the sweep."""
+    """A worker has a different version of the code than the process that runs the sweep."""
 
 
 class Cluster:
@@ -128,9 +128,11 @@ class Cluster:
             raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
         except CancelledError:
             raise self._lost() from None
-        except Exception as error:  # not the unit's, whose own are caught where it is computed
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise ValueError(f"a worker of {self.address} cannot compute: {told}") from None
+        except (
+            Exception
+        ) as error:  # not an error of the unit: those are caught where it is computed
+            message = " ".join(f"{type(error).__name__}: {error}".split())
+            raise ValueError(f"a worker of {self.address} cannot compute: {message}") from None
 
     def check(self) -> None:
         now = time.monotonic()
@@ -141,7 +143,7 @@ class Cluster:
         if self._threads() > 0:
             self.worked = self.reminded = now
         elif self.patience is not None and now - self.worked > self.patience:
-            kept = "what is finished is kept, and the same command goes on"
+            kept = "what is finished is kept, and the same command continues"
             raise ValueError(f"{self.address}: no worker for {now - self.worked:.0f} s; {kept}")
         elif now - self.reminded > TIMEOUTS.reminder:
             self.reminded = now
@@ -154,13 +156,13 @@ class Cluster:
         return sum(worker["nthreads"] for worker in workers.values())
 
     def _lost(self) -> ValueError:
-        kept = "what is finished is kept, and the same command goes on with a scheduler that runs"
+        kept = "what is finished is kept, and the same command continues with a running scheduler"
         return ValueError(f"the dask scheduler at {self.address} is gone; {kept}")
 
 
 class Processes(Cluster):
-    """So many worker processes on this machine, started for this; a unit that costs `lives` of them
-    is given up."""
+    """`count` new worker processes on this machine; a unit that kills `lives` of them is recorded
+    as failed."""
 
     def __init__(self, plans: Mapping[str, Plan], task: Task, count: int, lives: int) -> None:
         super().__init__(plans, task, "", patience=TIMEOUTS.start, ahead=1)
@@ -187,12 +189,13 @@ class Processes(Cluster):
         return self.count
 
     def check(self) -> None:
-        """Replace workers that were killed; one that ended by itself would do so again."""
+        """Replace workers that were killed; raise if one ended by itself, since its successor would
+        too."""
         for at, process in enumerate(self.processes):
             code = process.poll()
             if code is not None and code > 0:
                 raise ValueError(
-                    f"a worker process ended with exit code {code}; what it said is above"
+                    f"a worker process ended with exit code {code}; its output is above"
                 )
             if code is not None:
                 self.processes[at] = self._start()
@@ -219,13 +222,13 @@ class Processes(Cluster):
             str(self.folder / CERTIFICATE),
         ]
         words += ["--tls-cert", str(self.folder / CERTIFICATE), "--tls-key", str(self.folder / KEY)]
-        told = {
+        settings = {
             "DASK_LOGGING__DISTRIBUTED": "critical",
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
         return subprocess.Popen(
             [sys.executable, "-m", "dask", "worker", self.address, *words],
-            env=os.environ | dict.fromkeys(THREADS, threads) | told,
+            env=os.environ | dict.fromkeys(THREADS, threads) | settings,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             # so that Ctrl-C reaches this process alone, which then ends its workers
@@ -262,17 +265,19 @@ def _scheduler(lives: int, security: Security) -> Iterator[str]:
 
 
 def compute_remotely(task: Task, label: str, unit: int, known: Sequence[Known] | None) -> Result:
-    """A unit, on a worker that knows nothing but the sweep's header."""
+    """Compute a unit on a worker that has only the sweep's header."""
     return compute_unit(_plans(task)[label], unit, known)
 
 
 @lru_cache(maxsize=4)
 def _plans(task: Task) -> dict[str, Plan]:
     header, code = json.loads(task.header), json.loads(task.code)
-    study = study_from(header["study"], trust_code=True)  # whoever sent it was asked
+    study = study_from(header["study"], trust_code=True)  # the sender has allowed it
     here = describe_code(header["trusted"])
     if here != code:
-        raise OtherCodeError(f"a worker has other code than this process ({changes(code, here)})")
+        raise OtherCodeError(
+            f"a worker has a different version of the code ({changes(code, here)})"
+        )
     return plans_of(
         study, {label: layout_from(tables) for label, tables in header["layouts"].items()}
     )

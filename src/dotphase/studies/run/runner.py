@@ -1,4 +1,4 @@
-"""`run_study`: work on what is not finished yet, and write it down."""
+"""`run_study`: compute the unfinished units of a study and write their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True)
 class Resources:
-    """Who computes; see `run_study`."""
+    """The workers of a run; see `run_study`."""
 
     workers: int = 1
     scheduler: str | None = None
@@ -49,9 +49,9 @@ def run_study(
     trust_code: bool = False,
     mix_versions: bool = False,
 ) -> xarray.Dataset:
-    """Compute a study into the store at `path`, or go on where it stopped; returns the dataset.
+    """Compute a study into the store at `path`, or continue it; returns the dataset.
 
-    Units that are finished are not computed again; units that failed are tried again. The result
+    Finished units are not computed again; failed units are tried again. The result
     does not depend on how many workers there are or on how often it was interrupted, except for the
     seconds.
 
@@ -60,14 +60,14 @@ def run_study(
     - `study`: a `Study`, or its tables.
     - `path`: the store. One of another study is refused, one of the same study with fewer values is
       extended.
-    - `workers`: on this machine. Theory is worked on by threads, which share a compilation;
-      training, message passing and counting by processes, each on its share of the cores. One:
-      everything in this process.
+    - `workers`: on this machine. Theory runs in threads, which share a compilation; training,
+      message passing and counting run in processes, each on its share of the cores. With one
+      worker, everything runs in this process.
     - `scheduler`: the address of a running dask scheduler whose workers do the work instead;
       `security`: its certificates; `patience`: seconds without a worker after which to give up.
     - `progress`: called with (done, total, failed) units at the start and after each one.
     - `trust_code`: import the modules that the study's tables name.
-    - `mix_versions`: go on although what is there was computed by other code.
+    - `mix_versions`: continue although another version of the code computed the existing results.
 
     **Example**: `run_study(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
@@ -76,14 +76,14 @@ def run_study(
     study = study if isinstance(study, Study) else study_from(study, trust_code=trust_code)
     if workers < 1:
         raise ValueError(f"workers: at least one is needed, got {workers}")
-    real = Path(path).resolve()  # a link to a store is the store
+    real = Path(path).resolve()  # follow links to the store
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
         with locked(real):
             store = prepared(study, real)
             _work(store, mix_versions, Resources(workers, scheduler, security, patience), progress)
     except OSError as error:
-        kept = "what is finished is kept, and the same command goes on"
+        kept = "what is finished is kept, and the same command continues"
         raise ValueError(f"{path}: {error.strerror or error}; {kept}") from error
     return open_study(real)
 
@@ -104,7 +104,7 @@ def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progr
                 tell(done, total, failed)
                 view.refresh()
     except BaseException:
-        with suppress(OSError):  # of a disk that is full, which is what has brought us here
+        with suppress(OSError):  # the disk may be full, which may be the error itself
             store.close()
             view.write()
         raise
@@ -151,13 +151,14 @@ def _handed_out(store: WritableStore, units: list[Key], workers: Workers) -> Ite
 
 
 def stages(plans: dict[str, Plan]) -> Iterator[list[str]]:
-    """Labels that are worked on together: in order, in one kind of place, none needing another of
-    them."""
+    """Labels that are computed together: in order, all in threads or all in processes, none of them
+    needing another."""
     stage: list[str] = []
     for label, plan in plans.items():
-        kind = plan.computation
+        computation = plan.computation
         if stage and (
-            kind.place != plans[stage[0]].computation.place or set(kind.needs()) & set(stage)
+            computation.place != plans[stage[0]].computation.place
+            or set(computation.needs()) & set(stage)
         ):
             yield stage
             stage = []
@@ -204,7 +205,7 @@ def _jobs(store: WritableStore, units: list[Key], begin: bool) -> Iterator[Job]:
 def _known(
     store: WritableStore, plan: Plan, results: xarray.Dataset, values: Any
 ) -> dict[str, dict[str, Any]]:
-    """What the computations that `plan` needs have found at a point."""
+    """Results, at a point, of the computations that `plan` needs."""
     found = {}
     for label in plan.computation.needs():
         other = store.plans[label]

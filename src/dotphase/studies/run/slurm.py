@@ -1,4 +1,4 @@
-"""Workers on a SLURM cluster, by dask-jobqueue."""
+"""Workers on a SLURM cluster, through dask-jobqueue."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def slurm_cluster(
 ) -> SLURMCluster:
     """A dask cluster whose workers are SLURM jobs; `cluster.scale(jobs=8)` asks for eight of them.
 
-    A job has one worker process of one thread per core, since each unit of work is made for one.
+    A job has one worker process of one thread per core, since a unit of work uses one thread.
     With `gpu` it has one GPU and one worker process, which has all the cores to itself: ask for
     more jobs to have more GPUs. The threads of the libraries are limited to match.
 
@@ -38,8 +38,8 @@ def slurm_cluster(
     - `interface`: the network interface to listen on (`"ib0"`), which the nodes must reach; all of
       them unless given.
     - `security`: certificates, as `make_certificates` makes them in a folder that nodes and login
-      node share. Without them whoever reaches the scheduler's port can run code as you: never do so
-      on a network you do not trust.
+      node share. Without them, everyone who can reach the scheduler's port can run code under your
+      account: use them on every network that you do not trust.
     - `options`: further ones of `dask_jobqueue.SLURMCluster`.
 
     **Example**

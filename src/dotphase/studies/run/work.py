@@ -1,4 +1,4 @@
-"""One unit of work, from its number to arrays, wherever it is done."""
+"""Compute one unit of work: from its number to arrays, in any process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNIT_THREAD = "sweep unit"
 
 class Result(NamedTuple):
     """A unit's arrays, each in the shape of its box, and its status: done; failed if one of its
-    points gave no answer; killed if it was the end of the process that worked on it."""
+    points gave no answer; killed if the process that computed it died."""
 
     label: str
     unit: int
@@ -34,7 +34,7 @@ def compute_unit(
     """Compute a unit. An exception is caught, and becomes the outcome "failed" of its point, its
     text the reason.
 
-    `alone`: nobody else works on this machine, so that all its cores may be used.
+    `alone`: no other unit runs on this machine, so that all its cores may be used.
     """
     began = time.perf_counter()
     work = _computed if alone else one_of_many(_computed)
@@ -53,14 +53,14 @@ def failure(plan: Plan, unit: int, reason: str, seconds: float = 0.0) -> Result:
 
 Part = tuple[
     int, Mapping[str, Any] | str
-]  # of how many points, and what was found there or why nothing was
+]  # number of points, and their results or the reason of the failure
 
 
 def _computed(plan: Plan, unit: int, known: Sequence[Known] | None) -> list[Part]:
-    """All points at once; if that fails and they can be told apart, one by one."""
-    points, kind = plan.places(unit, known), plan.computation
+    """All points at once; if that fails and the points are independent, one by one."""
+    points, computation = plan.places(unit, known), plan.computation
     whole = _attempt(plan, unit, points)
-    if isinstance(whole[1], str) and len(points) > 1 and kind.separable:
+    if isinstance(whole[1], str) and len(points) > 1 and computation.separable:
         return [_attempt(plan, unit, [point]) for point in points]
     return [whole]
 
@@ -73,7 +73,7 @@ def _attempt(plan: Plan, unit: int, points: Sequence[Point]) -> Part:
 
 
 def _checked(plan: Plan, unit: int, points: int, found: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """What a kind has found, as arrays over the points, each of the shape it should have."""
+    """Results of a computation as arrays over the points, with checked shapes."""
     arrays, count = {}, len(plan.axes)
     for name, shape in plan.shapes(unit).items():
         if name in found:
@@ -108,8 +108,8 @@ def _piece(plan: Plan, name: str, part: Part, shape: tuple[int, ...], seconds: f
 
 
 def _bounded(work: Callable[[], Any], seconds: float) -> Any:
-    """What `work` gives, or a `TimeoutError`: then it is left alone, in a thread that ends with the
-    process."""
+    """The result of `work`, or a `TimeoutError`: then its thread continues until the process
+    ends."""
     found: list[Any] = []
     failed: list[BaseException] = []
 
@@ -130,5 +130,5 @@ def _bounded(work: Callable[[], Any], seconds: float) -> Any:
 
 
 def is_stuck() -> bool:
-    """Whether a unit that was given up is still being computed somewhere in this process."""
+    """Whether a unit that exceeded its time limit is still being computed in this process."""
     return any(thread.name == UNIT_THREAD for thread in threading.enumerate())

@@ -1,5 +1,4 @@
-"""Workers: who computes units. One loop hands out jobs, whether the workers are this process, or
-many elsewhere."""
+"""Workers compute units. The same loop serves threads of this process and remote processes."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from .work import Result, compute_unit
 
 
 class Job(NamedTuple):
-    """A unit to be computed, and what is known at each of its points if its kind needs something."""
+    """A unit to be computed, and the results it needs at each of its points, if any."""
 
     label: str
     unit: int
@@ -23,8 +22,8 @@ class Job(NamedTuple):
 class Workers(Protocol):
     """- `room`: how many jobs they can have at a time, at least one.
     - `submit`: hand out a job.
-    - `result`: what came of it, a failure included.
-    - `check`: called now and then; raises if there is no point in waiting.
+    - `result`: the result of a job, also if it failed.
+    - `check`: called regularly; raises if waiting is useless.
     """
 
     def __enter__(self) -> Workers: ...
@@ -36,7 +35,7 @@ class Workers(Protocol):
 
 
 def hand_out(workers: Workers, jobs: Iterator[Job]) -> Iterator[Result]:
-    """Jobs to workers as they have room, results as they come."""
+    """Submit jobs while workers have room, and yield results as they arrive."""
     running: dict[Future[Result], Job] = {}
     with workers:
         while True:

@@ -1,4 +1,4 @@
-"""`dotphase sweep check`: every byte of a store looked at, and what can be mended mended."""
+"""`dotphase sweep check`: check every byte of a store, and repair what can be repaired."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Report:
     """What was found.
 
     - `problems`: in words, each with the file it is about.
-    - `repaired`: whether all of them were mended.
-    - `intact`: units whose lines are as they were written.
-    - `unfinished`: units that are not there, never computed or damaged: the sweep's own command
+    - `repaired`: whether all of them were repaired.
+    - `intact`: units whose lines have the right checksum.
+    - `unfinished`: units that are missing, either never computed or damaged: `dotphase sweep`
       computes them.
     """
 
@@ -37,11 +37,11 @@ class Report:
 
 
 def check_study(path: str | Path, repair: bool = False) -> Report:
-    """Compare everything in a store with its checksums and with each other; `repair` mends it from
-    what is intact.
+    """Compare everything in a store with its checksums and with each other; `repair` restores it
+    from the intact parts.
 
-    Nothing is computed and no code that a study names is run: units that are damaged beyond repair
-    are left for the next run, and counted.
+    Nothing is computed and no code of the study is run: units that cannot be repaired are counted
+    and left for the next run.
 
     **Example**: `check_study("run.zarr").problems`.
     """
@@ -78,7 +78,7 @@ def _repair(store: Store, damaged: int) -> None:
     hidden = store.path / ".sweep"
     write_header(store.path, store.header, log=False)
     if damaged or not first_header(store.log):
-        # Lines that are damaged are of no use to anyone; the others are copied, after the header.
+        # Drop the damaged lines; copy the others, after the header.
         with open(hidden / "log.partial", "wb") as file:
             file.write(as_line(store.header))
             file.writelines(

@@ -1,8 +1,7 @@
-"""What computed a unit: the version of the package, a digest of its sources and of the code a study
-names, libraries.
+"""The code that computed a unit: version of the package, digest of its sources and of the code a
+study names, libraries.
 
-Results of two codes are not mixed unless that is asked for, and then each unit says which one it is
-from.
+Results of two versions are mixed only on request, and then each unit records its version.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "xarray", "zarr")
-COMPUTING = ("jax", "jaxlib", "numpy", "scipy")  # those of which results depend
-SILENT = ("cli", "figures", "explorer")  # rooms that print and draw, and change no number
+COMPUTING = ("jax", "jaxlib", "numpy", "scipy")  # libraries that results depend on
+SILENT = ("cli", "figures", "explorer")  # packages that print and draw, and change no number
 
 
 def provenance() -> dict[str, str]:
-    """What goes into the attributes of a dataset. Seeds, nodes and tolerances are part of the
+    """The attributes of a dataset. Seeds, nodes and tolerances are part of the
     study."""
     from ... import __version__
 
@@ -56,12 +55,12 @@ def code_id(code: dict[str, str]) -> str:
 def changes(before: dict[str, str] | None, now: dict[str, str]) -> str:
     """What differs between two codes, in words."""
     if before is None:
-        return "what it was is not recorded any more"
+        return "its version is not recorded"
     parts = [part for part in dict.fromkeys([*before, *now]) if before.get(part) != now.get(part)]
-    told = [
+    shown = [
         f"{part} {before.get(part, '(none)')} → {now.get(part, '(none)')}" for part in parts[:4]
     ]
-    return ", ".join(told) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
+    return ", ".join(shown) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 @lru_cache(maxsize=1)

@@ -1,9 +1,8 @@
-"""The store a study is computed into: a new one, the one it was begun in, or that one with more
-values.
+"""Prepare the store of a study: create it, continue it, or extend it with more values.
 
 A study has grown if axes, seeds, starts and the like have more values than before, or if there are
 more computations, and nothing else differs. Units all of whose points were finished before are
-taken over; rows that are followed along an axis that grew are computed anew, since where a
+copied; rows that are followed along an extended axis are computed again, since where a
 continuation begins is part of its result.
 """
 
@@ -32,7 +31,7 @@ def prepared(study: Study, path: Path) -> WritableStore:
     hidden = path / ".sweep"
     if not hidden.is_dir():
         if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise ValueError(f"{path}: there is something else here already; choose another place")
+            raise ValueError(f"{path}: something else is stored here; choose another path")
         return WritableStore.create(study, path)
     header = _header(study, path)
     stored, new = (_lasting(tables) for tables in (header["study"], study.model_dump(mode="json")))
@@ -42,18 +41,18 @@ def prepared(study: Study, path: Path) -> WritableStore:
         old = study_from(header["study"], trust_code=study._trust_code)
     except ValueError as error:
         raise ValueError(
-            f"{path} holds a study that cannot be read any more ({error}): choose another place"
+            f"{path} holds a study that cannot be read any more ({error}): choose another path"
         ) from None
     changed = differences(_fixed(old, old), _fixed(study, old))
     if changed:
         raise ValueError(
-            f"{path} holds another study ({'; '.join(changed[:4])}): choose another place"
+            f"{path} holds another study ({'; '.join(changed[:4])}): choose another path"
         )
     return _extended(WritableStore(path, old), study)
 
 
 def _clean(path: Path) -> None:
-    """Finish or undo what an interrupted run has left beside the store."""
+    """Finish or undo an extension that was interrupted."""
     before = path.with_name(f"{path.name}.before")
     if (before / ".sweep").is_dir() and not before.is_symlink():
         if path.exists():
@@ -63,14 +62,14 @@ def _clean(path: Path) -> None:
     for name in (f"{path.name}.new", f"{path.name}.grown", f"{path.name}.grown.new"):
         shutil.rmtree(
             path.with_name(name), ignore_errors=True
-        )  # not finished: nothing in it is kept nowhere else
+        )  # not finished: everything in it is also in the store
     for partial in [*path.glob("**/*.partial")] if path.is_dir() else []:
         partial.unlink(missing_ok=True)
 
 
 def _header(study: Study, path: Path) -> dict[str, Any]:
     """The header of a store; if it is damaged beyond reading, the one this study would have. Units
-    of another study do not belong to it, and are passed over."""
+    of another study are ignored."""
     try:
         return read_header(path)
     except ValueError as error:
@@ -94,10 +93,10 @@ def _fixed(study: Study, old: Study) -> dict[str, Any]:
         label: table for label, table in tables["compute"].items() if label in old.compute
     }
     for label, table in tables["compute"].items():
-        kind = study.compute[label]
-        for name in kind.growing:
+        computation = study.compute[label]
+        for name in computation.growing:
             table.pop(name, None)
-        table["at"] = sorted(kind.at)
+        table["at"] = sorted(computation.at)
     return tables
 
 
@@ -120,14 +119,14 @@ def _extended(store: WritableStore, study: Study) -> WritableStore:
 def _check_grown(path: Path, old: Layout, new: Layout) -> None:
     if (old.axes, old.own) != (new.axes, new.own):
         raise ValueError(
-            f"{path} holds another study (compute.{old.label} has other dimensions): choose another place"
+            f"{path} holds another study (compute.{old.label} has other dimensions): choose another path"
         )
     for name, were, are in zip((*old.axes, *old.own), old.values, new.values, strict=True):
         missing = [value for value in were if value not in set(are)]
         if missing:
             gone = ", ".join(map(str, missing[:3]))
             raise ValueError(
-                f"{path} has {name} = {gone}, which this study no longer has: choose another place"
+                f"{path} has {name} = {gone}, which this study no longer has: choose another path"
             )
 
 
@@ -165,13 +164,13 @@ def _take_over(store: WritableStore, larger: WritableStore) -> None:
 
 
 def _same_elsewhere(old: Plan, new: Plan, reader: Plan) -> bool:
-    """Whether what `reader` sees of a computation at one of its points is unchanged."""
+    """Whether the results that `reader` uses at one of its points are unchanged."""
     seen = zip((*old.axes, *old.own), old.values, new.values, strict=True)
     return all(were == are for name, were, are in seen if name not in reader.axes)
 
 
 def _spread(plan: Plan, per_unit: np.ndarray) -> np.ndarray:
-    """What is known of each unit, for each entry of the box."""
+    """The state of each unit, for each entry of the box."""
     entries = per_unit.reshape(plan.tiles)
     for axis, reach in enumerate(plan.reach):
         entries = np.repeat(entries, reach, axis)

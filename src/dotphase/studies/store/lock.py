@@ -1,9 +1,9 @@
 """A lock, so that two runs never write one store.
 
-The lock is a file beside the store, held through the operating system, which lets go of it when the
-process dies in whatever way: a file left behind by a dead process is no lock. What the file says
-(machine, process, since when) is for people, and for machines that share a file system without
-sharing its locks.
+The lock is a file next to the store, held through the operating system, which releases it when the
+process ends for any reason: the file of a dead process locks nothing. The content of the file
+(machine, process, start time) is for messages, and for machines that share a file system but not
+its locks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...numerics.extras import require
 
 
 class LockedError(ValueError):
-    """Someone else is writing the store."""
+    """Another process is writing the store."""
 
 
 @contextmanager
@@ -48,22 +48,20 @@ def locked(store: Path) -> Iterator[None]:
 
 
 def lock_path(store: Path) -> Path:
-    """Beside the store itself, not beside a link to it."""
+    """The lock file, next to the store itself, not next to a link to it."""
     real = store.resolve()
     return real.with_name(f"{real.name}.lock")
 
 
 def holder(store: Path) -> dict[str, Any] | None:
-    """Who is writing the store now, or None. Writes nothing."""
+    """The process that is writing the store now, or None. Writes nothing."""
     path = lock_path(store)
     owner = _owner(path)
     if not path.exists():
         return None
     if _elsewhere(owner):
         return owner
-    if (
-        os.name != "posix"
-    ):  # no lock without writing there: an owner who has signed is taken at his word
+    if os.name != "posix":  # locking would need to write: trust the content of the file
         return owner or None
     return owner if _is_held(path) else None
 

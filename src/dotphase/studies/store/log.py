@@ -1,10 +1,10 @@
-"""The log: everything a sweep has found, one line for each record, only ever appended to.
+"""The log: all results of a sweep, one line per record, append-only.
 
     crc32c of the rest, in hexadecimal, a space, a JSON object
 
-A line is written in one step and is true or no line at all: one that was cut short, or of which a
-bit has changed, does not have its checksum, is passed over, and the unit it was about is computed
-again. Lines find each other by their ends, so that damage costs the lines it touches and no others.
+A line is written in one step. A line that is incomplete or changed has a wrong checksum; it is
+ignored, and its unit is computed again. Line ends separate the records, so that damage affects no
+other lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...numerics.extras import require
 
 
 class Log:
-    """A log on disk, open for appending as long as someone works on it."""
+    """A log on disk, open for appending while a sweep runs."""
 
     def __init__(self, path: Path) -> None:
         require("studies need", "studies")
@@ -30,7 +30,7 @@ class Log:
         self._next_sync = 0.0
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """What was written, one by one; lines that are not as they were written are left out."""
+        """The records, one by one; damaged lines are left out."""
         return (record for record in self.lines() if record is not None)
 
     def lines(self) -> Iterator[dict[str, Any] | None]:
@@ -42,8 +42,8 @@ class Log:
             return
 
     def append(self, record: dict[str, Any], sync: bool = False) -> None:
-        """Write a record. It survives this process at once; a power cut, when the disk has been
-        waited for: now if `sync`, else as often as takes a twentieth of the time."""
+        """Write a record. It survives the end of this process immediately, and a power failure
+        after the next `fsync`: now if `sync`, otherwise within 5 % of the running time."""
         if self._file is None:
             self._file = _opened(self.path)
         line = as_line(record)
@@ -88,14 +88,14 @@ def _read_line(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(body)
-    except (ValueError, RecursionError):  # made by someone, not by chance
+    except (ValueError, RecursionError):  # deliberate: its checksum is right
         return None
     return found if isinstance(found, dict) else None
 
 
 def _opened(path: Path) -> Any:
-    """The file, after the end of its last line: a line without an end is given one, and stays what
-    it is, damaged."""
+    """The file, after the end of its last line: an incomplete last line is ended, and remains
+    damaged."""
     file = open(path, "ab", buffering=0)  # noqa: SIM115  (kept open while the sweep runs)
     if file.tell():
         with open(path, "rb") as before:

@@ -1,4 +1,4 @@
-"""How far a sweep is, read off its log."""
+"""The progress of a sweep, from its log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .store import BROKEN, FINISHED, Store
 
 
 def status(path: str | Path) -> dict[str, Any]:
-    """Counts of units per computation and in all, whether someone is working on it, how fast, and
-    how long it takes.
+    """Counts of units per computation and in all, whether it is running, its rate, and the
+    remaining time.
 
-    `rate` is in units per second, over the last hundred; `seconds_left` is None when nobody is
-    working; `damaged` counts lines of the log that are not as they were written; `codes`, how many
-    units each code has computed.
+    `rate` is in units per second, over the last hundred; `seconds_left` is None when it is not
+    running; `damaged` counts damaged lines of the log; `codes`, how many units each code has
+    computed.
     """
     store = Store(path)
     contents = store.read()

@@ -1,9 +1,9 @@
-"""The store: what a sweep has found, in a folder that is also a Zarr store.
+"""The store: the results of a sweep, in a folder that is also a Zarr store.
 
-The truth is the log (`.sweep/log`), a line for each finished unit with its numbers, which only the
-process that runs the sweep appends to. The header (study, layouts, versions) is a line of the log,
-and a file of its own (`.sweep/header`): either is enough. The Zarr arrays beside them are made from
-the log for everyone else's programs.
+The log (`.sweep/log`) is authoritative: it has one line for each finished unit, with its numbers.
+Only the process that runs the sweep appends to it. The header (study, layouts, versions) is a line
+of the log, and a file of its own (`.sweep/header`): either copy is enough. The Zarr arrays are
+written from the log, for other programs.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from .code import changes, code_id, provenance
 from .log import Log, as_line
 
 FORMAT = 2
-BEGUN = "begun"  # besides done, failed and killed, what a record says of a unit
-PENDING, FINISHED, BROKEN = 0, 1, 2  # what is known of a unit
+BEGUN = "begun"  # the fourth status of a record, besides done, failed and killed
+PENDING, FINISHED, BROKEN = 0, 1, 2  # states of a unit
 Key = tuple[str, int]  # label and number of a unit
 
 
 @dataclass
 class Contents:
-    """What a log says of the units.
+    """The state of all units, from the log.
 
     - `states`: per label a byte for each unit: PENDING, FINISHED or BROKEN (an attempt that
       failed).
-    - `suspects`: units that a process had begun when it died; `killers`: those that are known to do
-      so.
+    - `suspects`: units that a process had begun when it died; `killers`: units that have killed a
+      process.
     - `codes`: what computed them, by id; `code_of`: per label the id of each finished unit, as a
       position in `codes`.
-    - `damaged`: lines that are not as they were written; `times`: when the last units were
+    - `damaged`: number of damaged lines; `times`: when the last units were
       finished.
     """
 
@@ -90,7 +90,7 @@ class Store:
         return identity(self.header)
 
     def unit_records(self) -> Iterator[dict[str, Any]]:
-        """Records of units of this very study, as they were written."""
+        """Intact records of units of this study."""
         return filter(self._is_of_unit, self.log.records())
 
     def read(self) -> Contents:
@@ -125,8 +125,8 @@ class Store:
         found.code_of[key[0]][key[1]] = list(found.codes).index(record["code"])
 
     def _is_of_unit(self, record: dict[str, Any]) -> bool:
-        """Whether a record is what it should be. Damage is found before; this is for stores made by
-        someone."""
+        """Whether a record is what it should be. Checksums find damage; this finds invalid
+        stores."""
         label, unit, status = (record.get(name) for name in ("label", "unit", "status"))
         if (
             record.get("of") != self.identity
@@ -141,7 +141,7 @@ class Store:
 
 
 class WritableStore(Store):
-    """A store that the process which runs the sweep writes to: it knows the study, and holds the
+    """A store that the process which runs the sweep writes to: it has the study, and holds the
     lock."""
 
     def __init__(self, path: Path, study: Study) -> None:
@@ -170,23 +170,25 @@ class WritableStore(Store):
         return cls(path, study)
 
     def use_code(self, parts: dict[str, str], contents: Contents, mix: bool) -> None:
-        """Units are computed by this code from now on; other code than before is refused unless
-        they may `mix`."""
+        """Record that this code computes the following units; raise if the store has another
+        version, unless `mix`."""
         self.code = code_id(parts)
         others = [other for other in contents.computed if other != self.code]
         if others and not mix:
             what = changes(contents.codes.get(others[-1]), parts)
-            ask = "choose another place, or allow both in one store: --mix-versions, or mix_versions=True"
-            raise ValueError(f"{self.path} was computed by other code ({what}); {ask}")
+            ask = "choose another path, or allow both in one store: --mix-versions, or mix_versions=True"
+            raise ValueError(
+                f"{self.path} was computed by another version of the code ({what}); {ask}"
+            )
         if contents.codes.get(self.code) is None:
             self.log.append({"code_of": self.code, "parts": parts}, sync=True)
 
     def begin(self, label: str, unit: int) -> None:
-        """Note that this process itself begins to compute a unit, which may be its end."""
+        """Record that this process begins a unit, in case the unit kills it."""
         self.log.append({"of": self.identity, "label": label, "unit": unit, "status": BEGUN})
 
     def write(self, result: Result) -> None:
-        """Enter what came of a unit."""
+        """Write the result of a unit."""
         head = {
             "of": self.identity,
             "label": result.label,
@@ -201,14 +203,14 @@ class WritableStore(Store):
         self.log.append(head | self.plans[result.label].pack(result.arrays))
 
     def close(self) -> None:
-        """End in an orderly way: what was begun and is not finished has killed nobody."""
+        """Close the log: units that were begun and not finished have not killed the process."""
         try:
             self.log.append({"closed": True}, sync=True)
         finally:
             self.log.close()
 
     def _mend_header(self) -> None:
-        """Write whichever copy of the header is not there."""
+        """Write the copies of the header that are missing."""
         if not first_header(Log(self.path / ".sweep" / "header")):
             write_header(self.path, self.header, log=False)
         if not first_header(self.log):
@@ -223,7 +225,7 @@ def read_header(path: Path) -> dict[str, Any]:
     if found is not None:
         if found["format"] != FORMAT:
             raise ValueError(
-                f"{path}: a sweep of format {found['format']}; this dotphase knows {FORMAT}: update it"
+                f"{path}: a sweep of format {found['format']}; this version of dotphase reads {FORMAT}: update it"
             )
         return found
     if (hidden / "study.json").exists():
@@ -232,7 +234,7 @@ def read_header(path: Path) -> dict[str, Any]:
         )
     if (hidden / "log").exists() or (hidden / "header").exists():
         raise ValueError(
-            f"{path}/.sweep/header is damaged, in the log too: run the sweep again with its study to mend it"
+            f"{path}/.sweep/header is damaged, in the log too: run the sweep again with its study to repair it"
         )
     raise ValueError(f"{path}: no sweep is stored here")
 
@@ -282,7 +284,7 @@ def identity(header: dict[str, Any]) -> str:
 
 
 def refuse_links(path: Path) -> None:
-    """Nothing is written through a link in a store: it may lead anywhere."""
+    """Refuse links inside a store: writing through them could change other files."""
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):
             if os.path.islink(os.path.join(folder, name)):
@@ -292,7 +294,7 @@ def refuse_links(path: Path) -> None:
 
 
 def _check_room(path: Path) -> None:
-    """Complain now, not after hours of work, if nothing can be written here."""
+    """Raise before any computation if nothing can be written here."""
     try:
         path.mkdir(parents=True)
         probe = path / "probe"

@@ -1,7 +1,7 @@
-"""What a log says, as a dataset, and as the Zarr arrays that other programs read.
+"""The content of the log as a dataset, and as Zarr arrays for other programs.
 
-The arrays on disk are made anew from the log when a run ends, and now and then while it lasts. Each
-file is put in place in one step, outcomes last; every chunk has its checksum (`crc32c`), and
+The arrays on disk are written from the log when a run ends, and from time to time while it runs.
+Each file is put in place in one step, outcomes last; every chunk has its checksum (`crc32c`), and
 `differences` compares all of them.
 """
 
@@ -83,7 +83,7 @@ def _put(layout: Layout, record: dict[str, Any], arrays: Arrays) -> None:
     box = layout.box(record["unit"])
     try:
         found = layout.unpack(box, record)
-    except (KeyError, TypeError, ValueError):  # not by chance, since the checksum was right
+    except (KeyError, TypeError, ValueError):  # deliberate, since the checksum is right
         return
     for name, kept in layout.kept.items():
         arrays[name][tuple(box[k] for k in kept)] = found[name]
@@ -105,7 +105,7 @@ def fill_of(name: str, variable: Variable) -> Any:
 
 
 def write_view(store: Store) -> list[str]:
-    """Write those files of the Zarr store that are not as the log says; returns which."""
+    """Write the files of the Zarr store that differ from the log; returns their names."""
     from zarr.core.buffer import default_buffer_prototype
     from zarr.core.sync import sync
     from zarr.storage import LocalStore
@@ -119,12 +119,12 @@ def write_view(store: Store) -> list[str]:
 
 
 def differences(store: Store) -> dict[str, str]:
-    """Files of the Zarr store that are missing, or not as the log says."""
+    """Files of the Zarr store that are missing, or differ from the log."""
     found = {}
     for name, content in _files(store):
         there = _content(store.path / name)
         if there != content:
-            found[name] = "missing" if there is None else "not what the log says"
+            found[name] = "missing" if there is None else "differs from the log"
     return found
 
 
@@ -182,12 +182,12 @@ def _add(
         fill_value=fill,
         compressors=[Crc32cCodec()],
         dimension_names=dims,
-        config={"write_empty_chunks": True},  # so that a file that is not there is seen
+        config={"write_empty_chunks": True},  # so that a missing file is noticed
     )
 
 
 def _chunks(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """As few chunks as have a megabyte, cut along the first dimensions."""
+    """Chunks of at most a megabyte, cut along the first dimensions."""
     found, entries = [], 1 << 17
     for at, size in enumerate(shape):
         found.append(max(1, min(size, entries // max(1, prod(shape[at + 1 :])))))

@@ -1,4 +1,4 @@
-"""Axes: the values a study goes through, evenly spaced, evenly in proportion, or listed."""
+"""Axes: the values of a parameter in a study, evenly spaced, logarithmically spaced, or listed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Linspace(BaseModel):
 
 
 class Logspace(BaseModel):
-    """`{ logspace = [first, last, count] }`: evenly in proportion, between positive end values."""
+    """`{ logspace = [first, last, count] }`: logarithmically spaced, between positive end
+    values."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     logspace: tuple[FiniteFloat, FiniteFloat, Count]
@@ -46,7 +47,7 @@ Axis = Linspace | Logspace | Listed
 
 
 def values_of(name: str, axis: Axis) -> np.ndarray:
-    """The values of an axis; a `ValueError` speaks of its `name` if one is not finite or occurs
+    """The values of an axis; a `ValueError` with its `name` if one is not finite or occurs
     twice."""
     values = np.array(axis) if isinstance(axis, tuple) else axis.values()
     if values.dtype.kind in "if":
@@ -61,8 +62,8 @@ def values_of(name: str, axis: Axis) -> np.ndarray:
 
 
 def snapped(values: np.ndarray, stored: np.ndarray) -> np.ndarray:
-    """`values`, those that are a stored one up to rounding replaced by it: 0.2, 0.3, … made of 19
-    and of 22 steps."""
+    """`values`, where a value equal to a stored one up to rounding is replaced by it (0.3 from 19
+    steps and from 22 steps)."""
     if values.dtype.kind != "f" or stored.dtype.kind != "f" or not len(stored):
         return values
     ordered = np.sort(stored)
@@ -87,7 +88,7 @@ def is_number_of(scenario: Scenario, name: str) -> bool:
 
 
 def same_axis(one: str, two: str) -> bool:
-    """Whether two names mean one parameter: alpha and sample_ratio do."""
+    """Whether two names stand for the same parameter, as alpha and sample_ratio do."""
     return word_of(one) == word_of(two)
 
 

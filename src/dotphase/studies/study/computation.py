@@ -83,8 +83,8 @@ class Computation(BaseModel):
 
     @property
     def separable(self) -> bool:
-        """Whether the points of a unit can be computed one by one, so that a point that fails does
-        not spoil the others."""
+        """Whether the points of a unit can be computed one by one, so that a failed point does not
+        affect the others."""
         return True
 
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:

@@ -21,8 +21,8 @@ def export(path: str | Path, form: str, out: str | Path | None = None) -> list[P
     """Write a sweep to the folder `out` (where the store is, unless given); returns the files.
 
     NetCDF is one file. CSV and Parquet are one table per computation, a row for each point and
-    entry of its own dimensions; what has more dimensions than an outcome has (curves, attention
-    maps) is a table of its own.
+    entry of its own dimensions; quantities with more dimensions than the outcome (curves, attention
+    maps) have their own table.
     """
     path = Path(path)
     if form not in ENDINGS:

@@ -23,15 +23,15 @@ DType = Annotated[str, Field(pattern=r"^(str|f4|f8|[iu][1248])$")]
 
 
 class Variable(NamedTuple):
-    """A quantity: the kind's own dimensions it has, and `"f8"`, another numpy type of numbers, or
-    `"str"`."""
+    """A quantity: its dimensions among the computation's own, and `"f8"`, another numpy type of
+    numbers, or `"str"`."""
 
     dims: tuple[Label, ...] = ()
     dtype: DType = "f8"
 
     @property
     def fill(self) -> Any:
-        """What stands where nothing has been computed."""
+        """The value of entries that have not been computed."""
         return "" if self.dtype == "str" else np.nan if self.dtype.startswith("f") else 0
 
     @property
@@ -41,10 +41,10 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the results of one computation stand.
+    """Where the results of one computation are stored.
 
-    - `kind`: by its name; `axes`: those it depends on; `own`: the kind's own dimensions, by the
-      kind's names.
+    - `kind`: by its name; `axes`: those it depends on; `own`: the computation's own dimensions, by
+      its names.
     - `dims`: names of all dimensions in the store, axes first, then its own; `values`: of each, in
       that order.
     - `reach`: how many entries a unit has along each dimension.
@@ -173,7 +173,7 @@ class Layout:
 
 
 def layout_from(tables: Any) -> Layout:
-    """A layout that was stored, looked at closely: whoever made the store chose what is in it."""
+    """A stored layout, fully validated: the store may come from someone else."""
     try:
         return TypeAdapter(Layout).validate_python(tables)
     except ValidationError as error:

@@ -61,23 +61,28 @@ def _values_of(layouts: Mapping[str, Layout]) -> dict[str, np.ndarray]:
 
 
 def _plan(study: Study, label: str, stored: Mapping[str, np.ndarray]) -> Plan:
-    kind = study.compute[label]
-    axes, own = tuple(kind.depends_on(tuple(study.axes), study.base)), kind.coordinates()
-    dims = [f"{label}_{axis}" if axis in kind.at else axis for axis in axes]
+    computation = study.compute[label]
+    axes, own = (
+        tuple(computation.depends_on(tuple(study.axes), study.base)),
+        computation.coordinates(),
+    )
+    dims = [f"{label}_{axis}" if axis in computation.at else axis for axis in axes]
     dims += [_dim(study, label, name) for name in own]
     values = [study.values(axis, label) for axis in axes]
     values = [snapped(each, stored.get(dim, each)) for each, dim in zip(values, dims, strict=False)]
     listed = [each.tolist() for each in values] + [
         [plain(value) for value in each] for each in own.values()
     ]
-    reaching: dict[str, int | None] = dict.fromkeys(axes, 1) | dict.fromkeys(own) | kind.unit(axes)
+    reaching: dict[str, int | None] = (
+        dict.fromkeys(axes, 1) | dict.fromkeys(own) | computation.unit(axes)
+    )
     sizes = zip((*axes, *own), map(len, listed), strict=True)
     reach = [
         size if reaching[name] is None else min(int(reaching[name] or 1), size)
         for name, size in sizes
     ]
-    plan = Plan(label, str(kind.kind), axes, tuple(own), tuple(dims), tuple(listed), tuple(reach),
-                kind.every_variable(), study)  # fmt: skip
+    plan = Plan(label, str(computation.kind), axes, tuple(own), tuple(dims), tuple(listed), tuple(reach),
+                computation.every_variable(), study)  # fmt: skip
     _check_tiles(plan)
     return plan
 
@@ -97,10 +102,12 @@ def _check_tiles(plan: Plan) -> None:
 
 
 def _dim(study: Study, label: str, name: str) -> str:
-    """A dimension of a kind's own is called `label_name` if computations disagree about its
-    coordinates."""
+    """A computation's own dimension is called `label_name` if computations have different
+    coordinates for it."""
     seen = [
-        kind.coordinates()[name] for kind in study.compute.values() if name in kind.coordinates()
+        computation.coordinates()[name]
+        for computation in study.compute.values()
+        if name in computation.coordinates()
     ]
     agreed = all(list(values) == list(seen[0]) for values in seen) and name not in study.axes
     return name if agreed else f"{label}_{name}"

@@ -1,5 +1,4 @@
-"""A study: what to compute, of which scenario, over which axes. TOML and Python are two spellings
-of one thing."""
+"""A study: what to compute, of which scenario, over which axes. Written in TOML or in Python."""
 
 from __future__ import annotations
 
@@ -43,8 +42,8 @@ def _trusted(info: ValidationInfo) -> bool:
 
 
 def _source(given: Any) -> Any:
-    """The tables of a scenario; a file's are taken in, so that a study does not depend on files
-    that may change."""
+    """The tables of a scenario; those of a file are copied, so that the study does not depend on a
+    file that may change."""
     if isinstance(given, Scenario):
         return scenario_to_tables(given)
     if isinstance(given, dict) and "file" in given:
@@ -64,8 +63,7 @@ class Study(BaseModel):
     - `axes`: in this order the leading dimensions of every result. A name is a number of the
       scenario (as `Scenario.vary` takes it) or a parameter of a computation, such as `d`.
     - `compute`: label → computation; the label comes before the names of its variables.
-    - `time_limit`: seconds after which a unit of work that gives no answer is written down as
-      failed.
+    - `time_limit`: seconds after which a unit of work that gives no answer is recorded as failed.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
@@ -108,8 +106,11 @@ class Study(BaseModel):
 
     @property
     def named_code(self) -> list[str]:
-        """What is imported by name, outside of this package, when the study is computed."""
-        names = [self.scenario.get("python"), *(kind.kind for kind in self.compute.values())]
+        """Modules outside this package that the study imports."""
+        names = [
+            self.scenario.get("python"),
+            *(computation.kind for computation in self.compute.values()),
+        ]
         return sorted({name for name in names if isinstance(name, str) and ":" in name})
 
     @model_validator(mode="after")
@@ -120,11 +121,11 @@ class Study(BaseModel):
             if any(same_axis(name, other) for other in names[:at]):
                 raise ValueError(f"axes.{name}: this parameter has two axes")
             _check_axis(self, name)
-        for label, kind in self.compute.items():
+        for label, computation in self.compute.items():
             if label in self.axes:
                 raise ValueError(f"compute.{label}: there is an axis of that name")
             try:
-                _check_kind(self, label, kind)
+                _check_computation(self, label, computation)
             except ValueError as error:
                 raise ValueError(f"compute.{label}.{error}") from None
         return self
@@ -153,12 +154,14 @@ def _alone(source: dict[str, Any], name: str) -> None:
 def _check_axis(study: Study, name: str) -> None:
     values = study.values(name)
     if not is_number_of(study.base, name):
-        if not any(name in type(kind).model_fields for kind in study.compute.values()):
+        if not any(
+            name in type(computation).model_fields for computation in study.compute.values()
+        ):
             raise ValueError(
                 f"axes.{name}: neither a number of the scenario nor a parameter of a computation"
             )
         return
-    for value in {plain(values.min()), plain(values.max())}:  # what a number may be is an interval
+    for value in {plain(values.min()), plain(values.max())}:  # the allowed numbers form an interval
         try:
             with np.errstate(over="raise"):
                 study.base.vary(**{name: value})
@@ -166,20 +169,22 @@ def _check_axis(study: Study, name: str) -> None:
             raise ValueError(f"axes.{name}: {error}") from None
 
 
-def _check_kind(study: Study, label: str, kind: Computation) -> None:
-    for axis in kind.at:
+def _check_computation(study: Study, label: str, computation: Computation) -> None:
+    for axis in computation.at:
         if axis not in study.axes:
             raise ValueError(f"at.{axis}: not an axis of the study")
-        values_of(axis, kind.at[axis])
-    for needed in kind.needs():
+        values_of(axis, computation.at[axis])
+    for needed in computation.needs():
         if needed not in list(study.compute)[: list(study.compute).index(label)]:
             raise ValueError(f"needs {needed!r}, which is not computed before it")
-    kind.check(study.base, tuple(study.axes))
-    for axis in kind.depends_on(tuple(study.axes), study.base):
-        if axis in type(kind).model_fields and not is_number_of(study.base, axis):
+    computation.check(study.base, tuple(study.axes))
+    for axis in computation.depends_on(tuple(study.axes), study.base):
+        if axis in type(computation).model_fields and not is_number_of(study.base, axis):
             for value in study.values(axis, label):
-                varied = kind.model_validate(kind.model_dump() | {axis: plain(value)})
-                if varied.coordinates() != kind.coordinates() or varied.unit(()) != kind.unit(()):
+                varied = computation.model_validate(computation.model_dump() | {axis: plain(value)})
+                if varied.coordinates() != computation.coordinates() or varied.unit(
+                    ()
+                ) != computation.unit(()):
                     raise ValueError(
                         f"{axis}: cannot be an axis, since the shape of the result depends on it"
                     )
@@ -192,7 +197,7 @@ def read_study(
     put in.
 
     A `ValueError` names what is wrong, in one line. Code that the study names (`python =
-    "module:function"`, a kind of its own) is imported only with `trust_code`.
+    "module:function"`, a computation of its own) is imported only with `trust_code`.
 
     **Arguments**: `path`, the file; `overrides`, as above; `trust_code`.
 
@@ -209,7 +214,7 @@ def read_study(
     if isinstance(source, dict) and isinstance(source.get("file"), str):
         source["file"] = str(
             path.parent / source["file"]
-        )  # a path in a file is meant from where the file is
+        )  # a path in a file is relative to the folder of the file
     try:
         return study_from(tables, trust_code=trust_code)
     except ValueError as error:
@@ -217,17 +222,17 @@ def read_study(
 
 
 def study_from(tables: dict[str, Any], *, trust_code: bool = False) -> Study:
-    """`Study.model_validate`, its complaints in one line; `trust_code` as in `read_study`."""
+    """`Study.model_validate`, with its errors in one line; `trust_code` as in `read_study`."""
     try:
         return Study.model_validate(tables, context={"trust_code": trust_code})
     except ValidationError as error:
         inside = lambda place: len(place) > 2 and place[0] == "compute"
-        kind = lambda place: (
+        computation = lambda place: (
             computation_named(tables["compute"][place[1]]["kind"], trust_code)
             if inside(place)
             else None
         )
-        raise ValueError(complaint(Study, error, ("Linspace", "Logspace"), kind)) from None
+        raise ValueError(complaint(Study, error, ("Linspace", "Logspace"), computation)) from None
 
 
 def _put(tables: dict[str, Any], override: str) -> None:
@@ -247,15 +252,15 @@ def _put(tables: dict[str, Any], override: str) -> None:
 
 
 def study_schema() -> dict[str, Any]:
-    """The JSON schema of a study file, every kind included."""
+    """The JSON schema of a study file, with every computation."""
     schema = Study.model_json_schema()
     definitions = schema.setdefault("$defs", {})
     references: list[dict[str, str]] = []
-    for kind in all_computations():
-        own = kind.model_json_schema(ref_template="#/$defs/{model}")
+    for computation in all_computations():
+        own = computation.model_json_schema(ref_template="#/$defs/{model}")
         definitions |= own.pop("$defs", {})
-        definitions[kind.__name__] = own
-        references.append({"$ref": f"#/$defs/{kind.__name__}"})
+        definitions[computation.__name__] = own
+        references.append({"$ref": f"#/$defs/{computation.__name__}"})
     definitions.pop("Computation", None)
     table = schema["properties"]["compute"]
     for holder in [table.get("additionalProperties"), *table.get("patternProperties", {}).values()]:
