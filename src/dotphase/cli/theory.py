@@ -211,18 +211,6 @@ def _overlap(values: Any) -> str:
     return " ".join(f"{value:.4g}" for value in flat[:6]) + (" …" if flat.size > 6 else "")
 
 
-<<<<<<< HEAD
-def _point(ratio: float, semantic: Solution, positional: Solution) -> dict[str, Any]:
-    from ..theory.branches.phases import phase_of
-
-    phase = phase_of([semantic, positional])
-    both = {"semantic": semantic.to_dict(), "positional": positional.to_dict()}
-    return {"alpha": ratio, "winner": phase.winner, "margin": phase.margin.to_dict(), **both}
-
-
-def _print_branches(rows: list[tuple[float, Solution, Solution]]) -> None:
-    from ..theory.branches.phases import phase_of
-=======
 def _same_baseline(found: Branches) -> bool:
     """The linear baseline depends neither on α nor on λ."""
     return found.along in ("sample_ratio", "ridge")
@@ -238,7 +226,6 @@ def _branches_to_dict(found: Branches, along: str) -> dict[str, Any]:
     if not _same_baseline(found):
         return {"points": points}
     return {"linear_test_error": found.baseline[0].to_dict(), "points": points}
->>>>>>> upper
 
 
 def _print_branches(found: Branches, along: str) -> None:

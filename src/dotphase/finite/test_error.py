@@ -32,7 +32,7 @@ class Moments(NamedTuple):
     - `rest`: (Tr Σ_l − Tr M_lᵀM_l)/d, (L,): the part of |x_l|² the projections do not see.
     - `cross`: M_lᵀp_l'/d, (L, J, L);  `encodings`: p_l·p_l'/d, (L, L).
 
-    Tokens on their own have J = K normals each. Tokens that know of each other share all J = LK of
+    Tokens on their own have J = K normals each. Correlated tokens share all J = LK of
     them, ζ_l = ζ, C is the joint covariance of all projections, and `rest` is (Tr Γ_ll' − Tr
     M_lᵀM_l')/d, (L, L).
     """

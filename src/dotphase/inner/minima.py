@@ -1,4 +1,4 @@
-"""Which of a sample's minima is meant: the lowest, or the one that training reaches.
+"""The two choices of a sample's minimum: the lowest, and the one that training reaches.
 
 The *lowest* describes the global minimum of the training loss. Training carries every sample along
 continuously, and a sample stays in the basin it is in: its *reached* minimum is the one in whose

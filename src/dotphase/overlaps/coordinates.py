@@ -5,7 +5,7 @@ token:
     C⁻¹ θ ρ^{-T/2} = φ A^{-T},   A Aᵀ = I + φᵀφ,   the coordinate being arsinh φ, entry by entry,
 
 so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ −
-θᵀq⁻¹θ is too. Everywhere `rho` is ρ_l, (L, r_t, r_t); where tokens know of each other it is ρ_ll',
+θᵀq⁻¹θ is too. Everywhere `rho` is ρ_l, (L, r_t, r_t); for correlated tokens it is ρ_ll',
 (L, L, r_t, r_t), overlaps have two token indices likewise, and the coordinates are those of
 `joint.py`.
 """

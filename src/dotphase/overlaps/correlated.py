@@ -1,4 +1,4 @@
-"""Overlaps of tokens that know of each other: blocks q_ll', V_ll', θ_ll' of one joint Gaussian, and
+"""Overlaps of correlated tokens: blocks q_ll', V_ll', θ_ll' of one joint Gaussian, and
 their coordinates.
 
     q = C Cᵀ with C = exp X symmetric, the coordinate being X;  the same for V;  m;  and arsinh φ for θ,

@@ -10,9 +10,7 @@ import numpy as np
 
 from .layout import Layout
 
-Shape = tuple[
-    int, int, int
-]  # (L, r_s, r_t), or (1, L r_s, L r_t) of tokens that know of each other
+Shape = tuple[int, int, int]  # (L, r_s, r_t), or (1, L r_s, L r_t) for correlated tokens
 
 
 class WeightOverlaps(NamedTuple):
@@ -40,7 +38,7 @@ class WeightOverlaps(NamedTuple):
 
 class Overlaps(NamedTuple):
     """What the theory has: q, m and θ as weights have them, and the response `V`, V_l, (L, r_s,
-    r_s). Conjugates q̂, V̂, m̂, θ̂ have the same shapes. Where tokens know of each other q, V and θ
+    r_s). Conjugates q̂, V̂, m̂, θ̂ have the same shapes. For correlated tokens q, V and θ
     have two token indices, (L, L, r_s, …)."""
 
     q: Any

@@ -79,7 +79,7 @@ def _of_values(attention: Attention, length: int) -> str:
 
 
 def _of_indices(attention: Attention, fields: np.ndarray) -> str:
-    """JAX takes an index beyond the end for the last one, without a word: what is said here."""
+    """JAX reads an index beyond the end as the last one without a warning; refuse it here."""
     import jax
     from jax.experimental import checkify
 

@@ -2,7 +2,7 @@
 
 The theory averages expressions that depend on γ in any way but on (τ, π) only through products of
 two of them. So directions with equal γ can be merged, keeping their total weight and the second
-moment of (τ, π) among them. Where tokens know of each other, Γ stands in the place of γ.
+moment of (τ, π) among them. For correlated tokens, Γ takes the place of γ.
 """
 
 from __future__ import annotations

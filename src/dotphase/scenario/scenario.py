@@ -26,7 +26,7 @@ class Structure:
     """What has to be compiled anew: shapes and functions. Scenarios of one structure differ in
     numbers only.
 
-    `joint`: tokens know of each other; `scaled`: tokens have random scales; `sized`: d is finite.
+    `joint`: tokens are correlated; `scaled`: tokens have random scales; `sized`: d is finite.
     """
 
     length: int
@@ -42,7 +42,7 @@ class Structure:
         """Groups of fields that are jointly Gaussian, and how many fields of student and teacher
         each has.
 
-        (L, r_s, r_t), every token on its own, or (1, L r_s, L r_t) where tokens know of each other.
+        (L, r_s, r_t), every token on its own, or (1, L r_s, L r_t) for correlated tokens.
         """
         length, r_s, r_t = self.length, self.student.rank, self.teacher.rank
         return (1, length * r_s, length * r_t) if self.joint else (length, r_s, r_t)

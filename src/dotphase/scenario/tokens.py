@@ -1,7 +1,7 @@
 """The tokens' covariances and the positional encodings, along the directions of the shared
 eigenbasis.
 
-Per eigen-direction: γ_l, the eigenvalue of Σ_l, or, of tokens that know of each other, Γ_ll', the
+Per eigen-direction: γ_l, the eigenvalue of Σ_l, or, for correlated tokens, Γ_ll', the
 covariance of tokens l and l' along it; τ_l = √d p_l·e, the positional encoding along it; and a
 weight, the share of the d directions that look like this. An isotropic model is one row; a measured
 covariance is d rows.
@@ -76,7 +76,7 @@ class Tokens:
 
     @property
     def joint(self) -> bool:
-        """Whether tokens know of each other: some Γ is not diagonal."""
+        """Whether tokens are correlated: some Γ is not diagonal."""
         return self.covariances is not None
 
     @property
@@ -171,7 +171,7 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
 def correlated(
     length: int, deviation: float | ArrayLike = 1.0, correlation: float | ArrayLike = 0.0
 ) -> Tokens:
-    """Tokens that know of each other: Γ_ll' = σ_l σ_l' c_ll', along all directions alike.
+    """Correlated tokens: Γ_ll' = σ_l σ_l' c_ll', along all directions alike.
 
     **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token; `correlation`, c, (L, L) with
     ones on its diagonal, or one number for every two tokens.

@@ -36,7 +36,7 @@ class State(NamedTuple):
     """What the next iteration needs.
 
     - `weights`: Q̂, (d, r_s).
-    - `response`: V_l, (L, r_s, r_s); of tokens that know of each other V_ll', (L, L, r_s, r_s).
+    - `response`: V_l, (L, r_s, r_s); for correlated tokens V_ll', (L, L, r_s, r_s).
     - `slopes`: g^μ_l of the last iteration, (L, r_s, n), for the Onsager term.
     - `fields`: z*, (L, r_s, n), where the next prox looks first.
     """

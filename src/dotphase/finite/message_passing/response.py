@@ -1,7 +1,7 @@
 """How the weights answer to a pull on a sample, V, and what stands between samples and directions:
 Γ, γ and the scales.
 
-Tokens on their own (γ) have one V_l per token, (L, r_s, r_s). Tokens that know of each other (Γ)
+Tokens on their own (γ) have one V_l per token, (L, r_s, r_s). Correlated tokens (Γ)
 have one for every two, V_ll', (L, L, r_s, r_s), of which the first are the case l = l'. A sample
 with scales s feels V_ll' s_l s_l'.
 """

@@ -8,7 +8,7 @@ scales. Overlaps then transform as
 
     q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t
 
-(with two token indices where tokens know of each other).
+(with two token indices for correlated tokens).
 Built into the nodes of the Gaussian average, they keep exactly zero what is zero by symmetry.
 """
 

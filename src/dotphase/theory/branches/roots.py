@@ -285,7 +285,9 @@ def refined_root(
         if error <= precision or 2 * rule.count > budget:
             return (
                 *located,
-                "" if error <= precision else f"{budget} nodes did not do: raise the budget",
+                ""
+                if error <= precision
+                else f"budget of {budget} nodes reached: error {error:.2g}, asked {precision:.2g}; raise the budget",
             )
         # Errors fall about as the power 0.65 of the count.
         factor = 2 ** int(np.clip(np.ceil(np.log2(error / precision) / 0.65), 1, 3))

@@ -39,8 +39,8 @@ class Found(NamedTuple):
 
     @property
     def doubtful(self) -> bool:
-        """Whether it deserves more nodes: a solve that struggled has blurred the prox's jumps too
-        much."""
+        """Whether to solve again on more nodes: a solve of many evaluations has blurred the jumps of
+        the prox too much."""
         return (
             self.line is None
             or self.solution.outcome == "stalled"

@@ -150,9 +150,11 @@ def _where_defined(
 
 
 def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Trail | None, int]:
-    """Few nodes show the way to a fixed point as well as many. Should it be of another kind than
-    the start, that may be for their fewness: then there is no trail. Also tells how many
-    evaluations this took."""
+    """A fixed point located on the first block of the nodes, then on all of them.
+
+    The result is None if that fails, or if the mechanism found is not that of the start: few nodes
+    can lose a weak signal. The second value is the number of evaluations.
+    """
     if not evaluator.has_parts:
         return None, 0
     scout = evaluator.part()

@@ -58,7 +58,7 @@ class Solution(Result):
 
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`:
       q̂, V̂, m̂, θ̂.
-    - `joint`: the same of every two tokens, where tokens know of each other; else None.
+    - `joint`: the same for every pair of correlated tokens; else None.
     - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
     - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones.
       Solutions on the same nodes have errors in common, which cancel in the difference of their

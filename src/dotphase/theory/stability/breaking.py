@@ -46,7 +46,7 @@ class Jumps(NamedTuple):
     """Samples whose lowest minimum has a rival.
 
     - `weight`: of the sample, (K,);  `gap`: how much higher the rival's energy is, (K,).
-    - `step`: δg = g' − g, (L, r_s, K), or (1, D, K) of tokens that know of each other; times the
+    - `step`: δg = g' − g, (L, r_s, K), or (1, D, K) for correlated tokens; times the
       scales, if any.
     """
 

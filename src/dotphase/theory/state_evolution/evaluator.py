@@ -93,7 +93,7 @@ class Point(NamedTuple):
 class Evaluator:
     """The map in the coordinates that the symmetries of `ensemble` leave alone.
 
-    - `rule`, `ensemble`: the nodes;  `minimum`: which inner minimum is meant.
+    - `rule`, `ensemble`: the nodes;  `minimum`: which inner minimum is taken.
     - `values`: the scenario's numbers;  `directions`: the basis of the invariant coordinates, and a
       few more.
     - `rho`: ρ_l, or ρ_ll';  `turns`: generators of the gauge.

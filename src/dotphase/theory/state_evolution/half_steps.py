@@ -13,10 +13,10 @@ Input half-step, an average over the law ν of (γ, τ, π):
     q_l = ⟨γ_l R(Σ_κ γ_κ q̂_κ + c cᵀ)R⟩,   V_l = ⟨γ_l R⟩,   m_l = ⟨τ_l R c⟩,   θ_l = ⟨γ_l R c πᵀ⟩.
 
 (C, ψ and K are the factors of `overlaps/coordinates.py`; with them no matrix square root is
-needed.) Which minimum z* is meant, the lowest or the one training reaches, is said in
-`inner/minima.py`.
+needed.) `minimum` selects z*, the lowest minimum or the one that training
+reaches: see `inner/minima.py`.
 
-*Tokens that know of each other*: all fields are one Gaussian; C, ψ, K, V⁻¹ and the moments are
+*Correlated tokens*: all fields are one Gaussian; C, ψ, K, V⁻¹ and the moments are
 those of all of them, the overlaps have blocks q_ll', V_ll', θ_ll', ρ_Σ in ℓ is a full matrix, and
 in the input half-step Σ_κ γ_κ X_κ becomes Σ_κκ' Γ_κκ' X_κκ', and γ_l becomes Γ_ll'.
 
