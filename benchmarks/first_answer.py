@@ -36,7 +36,8 @@ length, rank, tied = json.loads(sys.argv[1])
 A = np.full((length, length), 0.4 / (length - 1))
 np.fill_diagonal(A, 0.6)
 student, positions = dotphase.attentions.softmax(rank, tied), dotphase.Positions([np.linspace(1, -1, length)])
-scenario = dotphase.Scenario(dotphase.attentions.mixture(A, 0.3), student, dotphase.scenario.isotropic(length, 0.5), positions, 2.0, 0.01)
+teacher, tokens = dotphase.attentions.mixture(A, 0.3), dotphase.scenario.isotropic(length, 0.5)
+scenario = dotphase.Scenario(teacher, student, tokens, positions, 2.0, 0.01)
 solution = dotphase.solve(scenario, "semantic", rtol=None)
 first, later = time.perf_counter() - began, []
 for alpha in (2.01, 2.02, 2.03):

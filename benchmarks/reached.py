@@ -429,7 +429,9 @@ def _sample_lines(results: dict) -> list[str]:
 
 def _transition_lines(results: dict) -> list[str]:
     published = {0.1: (0.707, 0.851), 0.2: (0.928, 1.071), 0.3: (1.241, 1.451), 0.4: (1.751, None)}
-    head = "| ω | α_c, lowest | α_c, reached | trained losses cross | published | α_l, lowest | α_l, reached | published |"
+    titles = ("ω", "α_c, lowest", "α_c, reached", "trained losses cross", "published")
+    titles += ("α_l, lowest", "α_l, reached", "published")
+    head = "| " + " | ".join(titles) + " |"
     lines = [head, "|---|---|---|---|---|---|---|---|"]
     for omega in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45):
         at = {

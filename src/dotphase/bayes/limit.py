@@ -1,6 +1,6 @@
 """The Bayes-optimal limit: what any method could know of the teacher from αd samples, as d → ∞.
 
-Whoever knows the model and the law of Q* ~ N(0, I) sees the matrices T(u) (`inner/fibre.py`). By
+Whoever knows the model and the law of Q* ~ N(0, I) sees the matrices T(u) (`bayes/channel.py`). By
 Nishimori's identity one overlap per token is enough, q_l = Q̂ᵀΣ_lQ̂/d = Q̂ᵀΣ_lQ*/d of the posterior
 mean Q̂; with V_l = ρ_l − q_l
 
