@@ -52,6 +52,7 @@ from .theory.branches.phases import Phase as Phase
 from .theory.branches.phases import phase as phase
 from .theory.branches.roots import Transition as Transition
 from .theory.branches.transitions import critical as critical
+from .theory.solver.options import SolverOptions as SolverOptions
 from .theory.solver.solution import Solution as Solution
 from .theory.solver.solution import SolveError as SolveError
 from .theory.solver.solve import solve as solve

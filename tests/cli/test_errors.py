@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import dotphase
+from dotphase import SolverOptions
 from dotphase.cli.app import app
 from dotphase.cli.options import print_table
 from dotphase.theory.branches.transitions import critical
@@ -78,8 +79,8 @@ def test_bad_input_is_one_line_and_code_two(words, says, tmp_path, monkeypatch):
     [
         (lambda: solve(None), "scenario: expected a Scenario"),
         (lambda: solve(dotphase.paper(), rtol=-1), "rtol: must be positive"),
-        (lambda: solve(dotphase.paper(), tolerance=0), "tolerance: must be positive"),
-        (lambda: solve(dotphase.paper(), most_evaluations=0), "most_evaluations: at least one"),
+        (lambda: SolverOptions(tolerance=0), "tolerance: must be positive"),
+        (lambda: SolverOptions(max_evaluations=0), "max_evaluations: at least one"),
         (
             lambda: solve(dotphase.paper(), budget=100),
             "budget: 100 nodes do not allow the first rule",

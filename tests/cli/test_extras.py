@@ -25,7 +25,6 @@ def core(monkeypatch):
         (["phase-diagram", "--out", "out"], "studies need", "studies"),
         (["reproduce"], "figures need", "studies,report"),
         (["explore", "--no-open"], "the explorer needs", "explorer"),
-        (["train", "--d", "10", "--checkpoint", "folder"], "checkpoints need", "studies"),
     ],
 )
 def test_a_missing_extra_is_one_line(core, tmp_path, monkeypatch, arguments, user, extra):

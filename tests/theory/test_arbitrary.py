@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import dotphase
+from dotphase import SolverOptions
 from dotphase.scenario.random_scenarios import arbitrary_scenario
 from dotphase.theory.solver.checks import memory_needed
-from dotphase.theory.solver.newton import ROUGH
 
 
 def check(solution):
     assert solution.outcome in ("converged", "collapsed"), solution.reason
     rough = solution.several_minima > 0.1  # jumps that these nodes do not resolve
-    assert solution.residual < (ROUGH if rough else 1e-8)
+    assert solution.residual < (SolverOptions().rough_residual if rough else 1e-8)
     numbers = (
         *solution.overlaps,
         solution.test_error.value,

@@ -4,7 +4,7 @@ failures."""
 import numpy as np
 import pytest
 
-from dotphase import attentions
+from dotphase import SolverOptions, attentions
 from dotphase.numerics.precision import in_double
 from dotphase.numerics.rules import Sobol
 from dotphase.overlaps.coordinates import to_coordinates
@@ -203,7 +203,7 @@ def test_rounding_leaves_a_residual_but_an_answer():
 
 
 def test_an_unfinished_iteration_is_no_answer():
-    found = solve(paper(1.5, 0.3), "semantic", rtol=None, most_evaluations=3)
+    found = solve(paper(1.5, 0.3), "semantic", rtol=None, solver=SolverOptions(max_evaluations=3))
     assert found.outcome == "stalled"
     assert "3 evaluations" in found.reason
     assert found.to_dict()["test_error"]["error"] is None

@@ -180,12 +180,13 @@ def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
 def _print_solutions(found: list[Solution], stability: bool) -> None:
     rows = {
         "outcome": lambda s: s.outcome,
-        "test error ε_g": lambda s: s.test_error,
-        "training loss ε_t": lambda s: s.train_loss,
-        "q": lambda s: _overlap(s.overlaps.q),
-        "m": lambda s: _overlap(s.overlaps.m),
-        "θ": lambda s: _overlap(s.overlaps.theta),
-        "V": lambda s: _overlap(s.overlaps.V),
+        "found": lambda s: "nothing" if s.outcome == "stalled" else s.mechanism,
+        "test error ε_g": lambda s: _known(s, s.test_error),
+        "training loss ε_t": lambda s: _known(s, s.train_loss),
+        "q": lambda s: _known(s, _overlap(s.overlaps.q)),
+        "m": lambda s: _known(s, _overlap(s.overlaps.m)),
+        "θ": lambda s: _known(s, _overlap(s.overlaps.theta)),
+        "V": lambda s: _known(s, _overlap(s.overlaps.V)),
         "several minima": lambda s: f"{s.several_minima:.2%} of samples",
         "residual": lambda s: f"{s.residual:.1e}",
     }
@@ -202,6 +203,11 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
     typer.echo(
         f"{sum(s.evaluations for s in found)} evaluations, {max(s.seconds for s in found):.1f} s"
     )
+
+
+def _known(solution: Solution, value: Any) -> Any:
+    """The value, or a dash: a solve that has stalled has no observables."""
+    return "-" if solution.outcome == "stalled" else value
 
 
 def _overlap(values: Any) -> str:

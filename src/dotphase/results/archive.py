@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..scenario.attentions import catalogue as _catalogue
-from ..scenario.files import scenario_from_toml, scenario_to_toml
+from ..scenario.files import scenario_from_tables, scenario_to_tables
 from ..scenario.scenario import Scenario
 from .estimate import Estimate
 
@@ -105,7 +105,7 @@ def _encoded(value: Any, arrays: list[np.ndarray]) -> Any:
             "value": [inner(part) for part in (value.value, value.error, value.count)],
         }
     if isinstance(value, Scenario) and _built_in(value):
-        return {"is": "scenario", "value": scenario_to_toml(value)}
+        return {"is": "scenario", "value": scenario_to_tables(value)}
     if _has_fields(value):
         kind = f"{type(value).__module__}:{type(value).__qualname__}"
         if not OURS.fullmatch(kind):
@@ -146,7 +146,7 @@ def _decoded(
         "float": float,
         "complex": lambda parts: complex(*map(inner, parts)),
         "estimate": lambda parts: Estimate(*map(inner, parts)),
-        "scenario": scenario_from_toml,
+        "scenario": scenario_from_tables,
         "dict": lambda pairs: {inner(key): inner(entry) for key, entry in pairs},
         "list": lambda entries: [inner(entry) for entry in entries],
         "tuple": lambda entries: tuple(inner(entry) for entry in entries),
@@ -159,7 +159,7 @@ def _decoded(
 
 def _built_in(scenario: Scenario) -> bool:
     try:
-        scenario_to_toml(scenario)
+        scenario_to_tables(scenario)
     except ValueError:
         return False
     return True

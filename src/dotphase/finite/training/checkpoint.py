@@ -16,6 +16,7 @@ import hashlib
 import io
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -24,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from ...numerics.extras import require
 from ..data.blocks import BlockObjective, TokenFile, sample_to_file
 from ..data.instance import Instance
 from ..data.sampling import Grams, Sample, sample
@@ -36,9 +36,7 @@ SYNC = 1.0  # seconds between two waits for the disk
 
 
 def _checksum(body: bytes) -> int:
-    import google_crc32c
-
-    return google_crc32c.value(body)
+    return zlib.crc32(body)
 
 
 class Tape:
@@ -46,7 +44,6 @@ class Tape:
     length and checksum."""
 
     def __init__(self, path: Path) -> None:
-        require("checkpoints need", "google_crc32c")
         self.path = path
         self.place, self.synced = 0, 0.0
         self.recorded = path.stat().st_size if path.exists() else 0

@@ -17,6 +17,7 @@ from ...overlaps.coordinates import coordinates_of
 from ...scenario.scenario import Scenario
 from ..solver.assemble import assemble
 from ..solver.globalisation import from_nearby, task_of
+from ..solver.options import SolverOptions
 from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..stability.breaking import Breaking
@@ -26,8 +27,8 @@ from ..stability.spectra import spectra
 from ..stability.stability import breaking
 
 STRUGGLE = 40  # evaluations
-FEW_EVALUATIONS = 12  # of Newton's steps from a neighbour, before the start is tried instead
-TOLERANCE = 1e-8  # on the undamped residual
+# A neighbour is a good start: if few evaluations do not converge, the named start is tried.
+FROM_NEIGHBOUR = SolverOptions(attempt=12)
 
 
 class Found(NamedTuple):
@@ -118,7 +119,7 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     """
     last = trace[-1]
     began = time.perf_counter()
-    task = task_of(scenario, last.state, as_minimum(last.minimum), TOLERANCE, FEW_EVALUATIONS)
+    task = task_of(scenario, last.state, as_minimum(last.minimum), FROM_NEIGHBOUR)
     x, *before = (
         np.asarray(coordinates_of(known.state, known.scenario.law.joint_rho))
         for known in reversed(trace)

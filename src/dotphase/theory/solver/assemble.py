@@ -106,7 +106,7 @@ def _outcome(
     rtol: float | None,
 ) -> tuple[str, str]:
     if not trail.converged:
-        return "stalled", trail.reason
+        return "stalled", f"{trail.reason} after {trail.evaluations} evaluations"
     if trail.point.minima.unsettled > 0:
         return (
             "stalled",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,33 +17,9 @@ from ...overlaps.symmetric import Group, stabiliser
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator, evaluator_of, finite
-from .newton import Trail, fixed_point, slowly, step
+from .newton import Trail, fixed_point, small_steps, step
+from .options import SolverOptions
 from .starts import mechanism
-
-COARSE = 2**13  # nodes on which a fixed point is first located
-# residual from which a step of Newton's leads as close to a fixed point as few nodes can tell
-IN_SIGHT = 0.15
-WIDER = (0.5, 2.0, 8.0, 32.0)  # variance added to the fields of a start, in units of the teacher's
-LARGER = (
-    3.0,
-    10.0,
-    30.0,
-    100.0,
-)  # excess of a ridge to come down from, in units of the ridge asked for
-LEAST_RIDGE = 1e-3  # or of this, if that is smaller
-LAST = 0.1  # excess from which the ridge asked for is tried
-DOWN, SHORTEST = (
-    0.3,
-    0.9,
-)  # of the excess are kept in the first step down that is tried, and in the shortest
-SHORT_STEPS = 5  # times the evaluations of another attempt
-ATTEMPTS = (
-    (1.0, 2.0),
-    (1.0, 0.3),
-    (4.0, 2.0),
-    (0.2, 2.0),
-    (30.0, 2.0),
-)  # times the start's V, and the first δ
 
 
 @dataclass(frozen=True)
@@ -50,15 +27,14 @@ class Task:
     """What is to be solved, and how: all that does not change while the nodes are refined.
 
     - `group`, `kept`: the scenario's symmetries, and those of the start, which the answer keeps.
-    - `tolerance`: on the undamped residual; `most`: evaluations of the map in one attempt.
+    - `options`: of the solver.
     """
 
     scenario: Scenario
     minimum: InnerMinimum
     group: Group
     kept: Group
-    tolerance: float
-    most: int
+    options: SolverOptions
 
     def on(self, rule: Rule) -> Evaluator:
         return evaluator_of(self.scenario, rule, self.group, self.kept, self.minimum)
@@ -68,18 +44,17 @@ def task_of(
     scenario: Scenario,
     start: Overlaps,
     minimum: InnerMinimum,
-    tolerance: float = 1e-8,
-    most: int = 60,
+    options: SolverOptions,
 ) -> Task:
     """The task of finding the fixed point of a scenario that has the symmetries of a start."""
     group = symmetries(scenario)
-    return Task(scenario, minimum, group, stabiliser(group, start), tolerance, most)
+    return Task(scenario, minimum, group, stabiliser(group, start), options)
 
 
-def levels(rule: Rule) -> list[Rule]:
+def levels(rule: Rule, coarse: int) -> list[Rule]:
     """The sets of nodes on the way to `rule`: a fixed point is first located on few."""
-    if isinstance(rule, Sobol) and rule.count > COARSE:
-        return [replace(rule, count=COARSE), rule]
+    if isinstance(rule, Sobol) and rule.count > coarse:
+        return [replace(rule, count=coarse), rule]
     return [rule]
 
 
@@ -89,43 +64,55 @@ def from_nearby(
     """The fixed point close to x, by Newton's method; if `patient`, in short steps."""
     evaluator = task.on(rule)
     if patient:
-        return evaluator, slowly(evaluator, x, task.tolerance, SHORT_STEPS * task.most)
-    return evaluator, fixed_point(evaluator, x, task.tolerance, task.most, near=True)
+        return evaluator, small_steps(evaluator, x, task.options)
+    return evaluator, fixed_point(evaluator, x, task.options, near=True)
 
 
 def from_start(task: Task, rule: Rule, overlaps: Overlaps) -> tuple[Evaluator, Trail]:
-    """Iterate from a start; where that leads nowhere, with another response V, or more carefully;
-    in the end by a way around, from a larger ridge, or in short steps."""
-    evaluator = task.on(rule)
-    trail = _attempted(task, evaluator, overlaps)
-    for other in (_from_larger_ridge, _in_short_steps):
-        if trail.converged:
+    """The fixed point that a start leads to: by iteration, else from a larger ridge, else in small
+    steps along the flow; `max_evaluations` bounds all of it."""
+    evaluator, spent = task.on(rule), 0
+    trail = None
+    for way in (_iterated, _from_larger_ridge, _in_small_steps):
+        left = task.options.max_evaluations - spent
+        if left < 1 or (trail is not None and trail.converged):
             break
-        end = other(task, evaluator, overlaps)
-        spent = trail.evaluations + end.evaluations
-        trail = (end if end.converged else trail)._replace(evaluations=spent)
-    return evaluator, trail
-
-
-def _attempted(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
-    trail, spent = _by_scout(task, evaluator, overlaps)
-    for factor, delta in ATTEMPTS if trail is None else ():
-        walk = partial(
-            fixed_point, evaluator, tolerance=task.tolerance, most=task.most, delta=delta
+        end = way(
+            replace(task, options=replace(task.options, max_evaluations=left)), evaluator, overlaps
         )
-        trail = _where_defined(evaluator, overlaps._replace(V=factor * overlaps.V), walk)
+        spent += end.evaluations
+        trail = end if trail is None or end.converged else trail
+    assert trail is not None
+    return evaluator, trail._replace(evaluations=spent)
+
+
+def _iterated(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
+    """The iteration from the start: on few nodes first, then with other responses V and first δ."""
+    trail, spent = _by_first_block(task, evaluator, overlaps)
+    for factor, delta in () if trail else task.options.first_responses:
+        options = _left(task.options, spent)
+        walk = partial(fixed_point, evaluator, options=options, delta=delta)
+        start = overlaps._replace(V=factor * overlaps.V)
+        trail = _where_defined(evaluator, start, walk, options)
         spent += trail.evaluations
-        if trail.converged:
+        if trail.converged or spent >= task.options.max_evaluations:
             break
     assert trail is not None
     return trail._replace(evaluations=spent)
 
 
+def _left(options: SolverOptions, spent: int, **changes: Any) -> SolverOptions:
+    """The options with what is left of the evaluations."""
+    return replace(options, max_evaluations=max(options.max_evaluations - spent, 1), **changes)
+
+
 def _where_defined(
-    evaluator: Evaluator, overlaps: Overlaps, iterate: Callable[[np.ndarray], Trail]
+    evaluator: Evaluator,
+    overlaps: Overlaps,
+    iterate: Callable[[np.ndarray], Trail],
+    options: SolverOptions,
 ) -> Trail:
-    """`iterate` from a start, with as much noise in its fields as it takes for the map to be
-    defined there.
+    """`iterate` from a start, with as much noise added to its fields as the map needs to be defined.
 
     Where w has less room than the minima z* of its samples are apart, they follow it in jumps that
     are larger than its own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is
@@ -133,72 +120,82 @@ def _where_defined(
     """
     rho, rank = evaluator.rho, evaluator.structure.student.rank
     rooms = np.trace(rho, axis1=-2, axis2=-1)
-    # Noise in the weights is felt by all tokens: by correlated ones as they are correlated.
-    room = (rooms[..., None, None] if evaluator.structure.joint else float(rooms.mean())) * np.eye(
-        rank
-    )
-    from_noise = lambda noise: iterate(
-        np.asarray(coordinates_of(overlaps._replace(q=overlaps.q + noise * room), rho))
-    )
+    # Noise in the weights is noise in the fields of all tokens, correlated as the tokens are.
+    scale = rooms[..., None, None] if evaluator.structure.joint else float(rooms.mean())
+    room = scale * np.eye(rank)
+
+    def from_noise(noise: float) -> Trail:
+        wider = overlaps._replace(q=overlaps.q + noise * room)
+        return iterate(np.asarray(coordinates_of(wider, rho)))
+
     trail = from_noise(0.0)
-    for noise in WIDER:
-        if finite(trail.point):
+    for noise in options.added_noise:
+        if finite(trail.point) or trail.evaluations >= options.max_evaluations:
             break
         wider = from_noise(noise)
         trail = wider._replace(evaluations=trail.evaluations + wider.evaluations)
     return trail
 
 
-def _by_scout(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> tuple[Trail | None, int]:
+def _by_first_block(
+    task: Task, evaluator: Evaluator, overlaps: Overlaps
+) -> tuple[Trail | None, int]:
     """A fixed point located on the first block of the nodes, then on all of them.
 
     The result is None if that fails, or if the mechanism found is not that of the start: few nodes
     can lose a weak signal. The second value is the number of evaluations.
     """
-    if not evaluator.has_parts:
+    if not evaluator.has_parts or task.options.max_evaluations == 1:
         return None, 0
-    scout = evaluator.part()
-    walk = partial(fixed_point, scout, tolerance=IN_SIGHT, most=task.most // 3, delta=5.0)
-    way = _where_defined(scout, overlaps, walk)
-    if not way.converged:
+    rough, few = evaluator.part(), max(task.options.attempt // 3, 1)
+    options = _left(task.options, 1, tolerance=task.options.in_sight, attempt=few)
+    walk = partial(fixed_point, rough, options=options, delta=5.0)
+    way = _where_defined(rough, overlaps, walk, options)
+    if not way.converged or way.evaluations >= options.max_evaluations:
         return None, way.evaluations
-    there = way.point.x + step(scout, way.point, np.inf)
-    trail = fixed_point(evaluator, there, task.tolerance, task.most // 3, near=True)
+    there = way.point.x + step(rough, way.point, np.inf, task.options)
+    options = _left(task.options, way.evaluations, attempt=few)
+    trail = fixed_point(evaluator, there, options, near=True)
     rho, rank = task.scenario.law.joint_rho, task.scenario.student.rank
-    kind = lambda overlaps: mechanism(overlaps, rho)
-    same = trail.converged and kind(overlaps_at(trail.point.x, rho, rank)) == kind(overlaps)
+    found = mechanism(overlaps_at(trail.point.x, rho, rank), rho)
+    same = trail.converged and found == mechanism(overlaps, rho)
     return trail if same else None, way.evaluations + trail.evaluations
 
 
 def _from_larger_ridge(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
     """The fixed point of a larger ridge, where the response is positive, followed down to the ridge
     asked for."""
-    ridge, spent = task.scenario.ridge, 0
-    at = lambda excess: evaluator.with_values(
-        task.scenario.vary(ridge=ridge + max(ridge, LEAST_RIDGE) * excess)
-    )
+    options, ridge, spent = task.options, task.scenario.ridge, 0
+
+    def at(excess: float) -> Evaluator:
+        larger = ridge + max(ridge, options.least_ridge) * excess
+        return evaluator.with_values(task.scenario.vary(ridge=larger))
+
     excess, trail = 0.0, None
-    for excess in LARGER:
-        walk = partial(fixed_point, at(excess), tolerance=task.tolerance, most=task.most)
-        trail = _where_defined(at(excess), overlaps, walk)
+    for excess in options.ridges:
+        left = _left(options, spent)
+        walk = partial(fixed_point, at(excess), options=left)
+        trail = _where_defined(at(excess), overlaps, walk, left)
         spent += trail.evaluations
-        if trail.converged:
+        if trail.converged or spent >= options.max_evaluations:
             break
     assert trail is not None
-    kept = DOWN
+    kept, few = options.kept_excess, max(options.attempt // 3, 1)
     while trail.converged and excess > 0:
-        lower = 0.0 if excess <= LAST and kept == DOWN else kept * excess
-        there = fixed_point(at(lower), trail.point.x, task.tolerance, task.most // 3, near=True)
+        last = excess <= options.last_excess and kept == options.kept_excess
+        lower = 0.0 if last else kept * excess
+        left = _left(options, spent, attempt=few)
+        there = fixed_point(at(lower), trail.point.x, left, near=True)
         spent += there.evaluations
         if there.converged:
-            trail, excess, kept = there, lower, DOWN
-        elif kept > SHORTEST:
+            trail, excess, kept = there, lower, options.kept_excess
+        elif kept > options.most_kept or spent >= options.max_evaluations:
             return there._replace(evaluations=spent)
         else:
             kept = 0.5 * (1 + kept)
     return trail._replace(evaluations=spent)
 
 
-def _in_short_steps(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
-    walk = lambda x: slowly(evaluator, x, task.tolerance, SHORT_STEPS * task.most)
-    return _where_defined(evaluator, overlaps, walk)
+def _in_small_steps(task: Task, evaluator: Evaluator, overlaps: Overlaps) -> Trail:
+    walk = partial(small_steps, evaluator, options=task.options)
+    return _where_defined(evaluator, overlaps, walk, task.options)

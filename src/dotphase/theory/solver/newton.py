@@ -14,6 +14,7 @@ go along its orbits, where J is singular.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -21,23 +22,8 @@ import numpy as np
 from ...inner.minima import Lowest, Reached
 from ..state_evolution.evaluator import Evaluator, NodeMinima, Point, finite
 from .errors import observable_errors, solve_off_gauge
-from .reached import SMALL, settle
-
-LONGEST_MOVE = 1.0  # of any coordinate in one step: a factor e in √q or √V
-# residual above which steps keep to the flow, whose unstable directions would turn Newton's around
-FAR = 0.1
-SHORTEST = 1e-2  # δ
-# δ; beyond, a column of weights that dies out, whose logarithm falls for ever, would stand still
-LONGEST = 1e5
-PATIENCE = 4  # steps without halving the residual, after which jumps are blurred more
-MOST_WIDENED = 2  # times; a blur as wide as the gaps themselves would bias the answer
-SEARCH_BELOW = 0.02  # residual from which it pays to find the inner minima anew
-SLOW, SLOW_MOVE = 0.5, 0.3  # δ, and the longest move, of short steps
-TURNS = 15  # at Newton's, between short steps, that would use up all evaluations
-ROUGH = 5e-3  # residual that rough nodes may leave
-FRESH = (
-    0.05  # move of any coordinate up to which lowest minima, and their rivals, are followed safely
-)
+from .options import SolverOptions
+from .reached import settle
 
 
 class Trail(NamedTuple):
@@ -54,9 +40,14 @@ class _Walk:
     """The iteration under way: where it is, where it was, and with which minima."""
 
     def __init__(
-        self, evaluator: Evaluator, x: np.ndarray, minima: NodeMinima | None, delta: float
+        self,
+        evaluator: Evaluator,
+        x: np.ndarray,
+        minima: NodeMinima | None,
+        delta: float,
+        options: SolverOptions,
     ) -> None:
-        self.evaluator, self.delta = evaluator, delta
+        self.evaluator, self.delta, self.options = evaluator, delta, options
         self.searched = None if minima is None else x  # where the inner minima were last found anew
         self.evaluations, self.before = 0, None
         self.least, self.waiting, self.widened = np.inf, 0, 0
@@ -81,15 +72,20 @@ class _Walk:
         assert self.before is not None
         self.delta = min(self.delta, 1.0) / 4
         self.point = self.at(
-            self.before.x + step(self.evaluator, self.before, self.delta), self.before.minima
+            self.before.x + step(self.evaluator, self.before, self.delta, self.options),
+            self.before.minima,
         )
 
     def advance(self) -> None:
         if self.before is not None:
-            self.delta = _next_delta(self.delta, self.before, self.point)
+            self.delta = _next_delta(self.delta, self.before, self.point, self.options)
         self.waiting = 0 if self.point.residual < 0.5 * self.least else self.waiting + 1
         self.least = min(self.least, self.point.residual)
-        if self.searched is not None and self.waiting >= PATIENCE and self.widened < MOST_WIDENED:
+        if (
+            self.searched is not None
+            and self.waiting >= self.options.patience
+            and self.widened < self.options.widenings
+        ):
             # Newton's steps go to and fro across a jump of the minima that these nodes resolve too
             # sharply.
             self.widened, self.waiting, self.least = self.widened + 1, 0, np.inf
@@ -99,7 +95,8 @@ class _Walk:
             self.point = wider if finite(wider) else self.point
         self.before = self.point
         self.point = self.at(
-            self.point.x + step(self.evaluator, self.point, self.delta), self.point.minima
+            self.point.x + step(self.evaluator, self.point, self.delta, self.options),
+            self.point.minima,
         )
 
     def end(self, converged: bool, reason: str = "") -> Trail:
@@ -110,26 +107,27 @@ class _Walk:
 def fixed_point(
     evaluator: Evaluator,
     x: np.ndarray,
-    tolerance: float,
-    most: int,
+    options: SolverOptions,
     near: bool = False,
     delta: float | None = None,
 ) -> Trail:
-    """Iterate from coordinates `x` to a fixed point: undamped residual below `tolerance`, inner
+    """Iterate from coordinates `x` to a fixed point: undamped residual below the tolerance, inner
     minima as asked for.
 
     **Arguments**
 
-    - `most`: how many evaluations of the map are allowed.
+    - `options`: its `tolerance`, and `attempt` evaluations of the map at most.
     - `near`: the start is already close to the fixed point, so that the inner minima are searched
       for at once.
     - `delta`: the first δ; if not given, so long that steps are Newton's when `near`, else 2.
 
-    A `tolerance` above `SEARCH_BELOW` asks only for the neighbourhood of a fixed point: no minimum
+    A tolerance above `search_below` asks only for the neighbourhood of a fixed point: no minimum
     is searched for.
     """
-    delta = (LONGEST if near else 2.0) if delta is None else delta
-    walk = _Walk(evaluator, x, evaluator.search(x) if near else None, delta)
+    tolerance, longest = options.tolerance, options.longest_step
+    delta = (longest if near else options.first_step) if delta is None else delta
+    walk = _Walk(evaluator, x, evaluator.search(x) if near else None, delta, options)
+    most = min(options.attempt, options.max_evaluations)
     while walk.evaluations < most:
         point = walk.point
         if not finite(point):
@@ -144,28 +142,26 @@ def fixed_point(
                 )
             walk.retreat()
         elif point.residual <= tolerance:
-            if tolerance >= SEARCH_BELOW:
+            if tolerance >= options.search_below:
                 return walk.end(True)
             if isinstance(evaluator.minimum, Reached):
                 # Converged for the minima in hand: are they still the reached ones?
-                end = settle(evaluator, point.x, tolerance)
+                end = settle(evaluator, point.x, options)
                 return Trail(
                     end.point, end.converged, end.reason, walk.evaluations + end.evaluations
                 )
-            if walk.searched is not None and np.abs(point.x - walk.searched).max() < FRESH:
+            if walk.searched is not None and np.abs(point.x - walk.searched).max() < options.fresh:
                 return walk.end(True)
             walk.search()  # are they still the lowest ones?
-        elif walk.searched is None and point.residual < SEARCH_BELOW:
+        elif walk.searched is None and point.residual < options.search_below:
             walk.search()
         else:
             walk.advance()
     end = walk.end(False)
-    return end._replace(
-        reason=f"residual {end.point.residual:.1e} after {end.evaluations} evaluations"
-    )
+    return end._replace(reason=f"the residual is still {end.point.residual:.1e}")
 
 
-def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> Trail:
+def small_steps(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Trail:
     """The same by short steps along the flow, the inner minima found anew at each: many
     evaluations, but it does not lose its way where the minima of many samples jump.
 
@@ -173,53 +169,66 @@ def slowly(evaluator: Evaluator, x: np.ndarray, tolerance: float, most: int) -> 
     for Newton's method. A point will then do where the step that is left changes test error and
     training loss by a tenth of their errors at most, and the reason says so.
     """
-    point, before, delta, spent, near = evaluator(x), None, SLOW, 1, SEARCH_BELOW
-    while spent < most and delta > SHORTEST * SLOW and not (before is None and not finite(point)):
+    most = min(options.small_step_attempts * options.attempt, options.max_evaluations)
+    newton = replace(options, attempt=max(most // options.small_step_turns, 1))
+    point, before, delta, spent, near = (
+        evaluator(x),
+        None,
+        options.small_step,
+        1,
+        options.search_below,
+    )
+    shortest = options.shortest_step * options.small_step
+    while spent < most and delta > shortest and not (before is None and not finite(point)):
         if finite(point) and point.residual <= near:
-            end = fixed_point(evaluator, point.x, tolerance, most // TURNS, near=True)
+            left = replace(newton, max_evaluations=max(most - spent, 1))
+            end = fixed_point(evaluator, point.x, left, near=True)
             spent, near = spent + end.evaluations, point.residual / 4
             if end.converged:
                 return end._replace(evaluations=spent)
-            if isinstance(evaluator.minimum, Lowest) and _within_errors(evaluator, point):
+            if isinstance(evaluator.minimum, Lowest) and _within_errors(evaluator, point, options):
                 reason = (
                     f"a residual of {point.residual:.1e} is left, a tenth of the errors at most"
                 )
                 return Trail(point, True, reason, spent)
-        before, delta = (point, min(1.5 * delta, SLOW)) if finite(point) else (before, delta / 4)
+        before, delta = (
+            (point, min(1.5 * delta, options.small_step)) if finite(point) else (before, delta / 4)
+        )
         assert before is not None
-        dx = step(evaluator, before, delta)
-        there = before.x + dx * min(1.0, SLOW_MOVE / max(np.abs(dx).max(), 1e-300))
+        dx = step(evaluator, before, delta, options)
+        there = before.x + dx * min(1.0, options.small_move / max(np.abs(dx).max(), 1e-300))
         # The blur is that of the neighbourhood in which the flow ends.
-        minima = evaluator.search(there, before.minima, new_blur=before.residual > FAR)
+        minima = evaluator.search(there, before.minima, new_blur=before.residual > options.far)
         point, spent = evaluator(there, minima), spent + 1
     last = point if before is None or finite(point) else before
-    return Trail(
-        last, False, f"residual {last.residual:.1e} after {spent} evaluations in short steps", spent
-    )
+    return Trail(last, False, f"the residual is still {last.residual:.1e}", spent)
 
 
-def _within_errors(evaluator: Evaluator, point: Point) -> bool:
-    if point.residual > ROUGH:
+def _within_errors(evaluator: Evaluator, point: Point, options: SolverOptions) -> bool:
+    if point.residual > options.rough_residual:
         return False
     dx = -solve_off_gauge(point.slope, point.change, point.gauge)
     return bool(
-        (np.abs(dx @ point.observable_slope) <= SMALL * observable_errors(evaluator, point)).all()
+        (
+            np.abs(dx @ point.observable_slope)
+            <= options.rough_errors * observable_errors(evaluator, point)
+        ).all()
     )
 
 
-def step(evaluator: Evaluator, point: Point, delta: float) -> np.ndarray:
+def step(evaluator: Evaluator, point: Point, delta: float, options: SolverOptions) -> np.ndarray:
     """The implicit step of length δ; far from a fixed point, of one so short that it does not go
     against the flow."""
     while True:
         matrix = np.eye(len(point.change)) / delta - point.slope
         dx = solve_off_gauge(matrix, point.change, point.gauge)
-        if dx @ point.change >= 0 or point.residual < FAR or delta < SHORTEST:
+        if dx @ point.change >= 0 or point.residual < options.far or delta < options.shortest_step:
             break
         delta = min(delta, 8.0) / 2
     along = evaluator.basis.T @ dx
-    return along * min(1.0, LONGEST_MOVE / max(np.abs(along).max(), 1e-300))
+    return along * min(1.0, options.longest_move / max(np.abs(along).max(), 1e-300))
 
 
-def _next_delta(delta: float, before: Point, now: Point) -> float:
+def _next_delta(delta: float, before: Point, now: Point, options: SolverOptions) -> float:
     ratio = np.linalg.norm(before.change) / max(np.linalg.norm(now.change), 1e-300)
-    return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), LONGEST))
+    return float(min(delta * np.clip(ratio * 1.5, 0.5, 10.0), options.longest_step))

@@ -20,11 +20,7 @@ import numpy as np
 
 from ..state_evolution.evaluator import Evaluator, Point, finite
 from .errors import deviations, solve_off_gauge
-
-MOST_STEPS = 15
-SMALL = 0.1  # of the standard error: what is left may be so much
-LONGEST = 0.5  # move of any coordinate in one step
-PROBE = 3.0  # standard errors, over which changes of basin are counted
+from .options import SolverOptions
 
 
 class Settled(NamedTuple):
@@ -37,11 +33,11 @@ class Settled(NamedTuple):
     evaluations: int
 
 
-def settle(evaluator: Evaluator, x: np.ndarray, tolerance: float) -> Settled:
+def settle(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Settled:
     """The fixed point near x, basins found anew; its slopes know about the nodes that change basin."""
     point, spent = _anew(evaluator, x), 1
     learned, last, share = np.zeros_like(point.slope), None, 1.0
-    for _ in range(MOST_STEPS):
+    for _ in range(options.reached_steps):
         if not finite(point):
             return Settled(
                 point, False, "the response is not positive where the reached minima lead", spent
@@ -49,8 +45,11 @@ def settle(evaluator: Evaluator, x: np.ndarray, tolerance: float) -> Settled:
         here = point._replace(slope=point.slope + learned)
         dx = -solve_off_gauge(here.slope, point.change, point.gauge)
         share *= 0.5 if last is not None and dx @ last < 0 else 1.0
-        dx = dx * min(share, LONGEST / max(np.abs(dx).max(), 1e-300))
-        if point.residual <= tolerance or _in_errors(evaluator, here, dx) <= SMALL:
+        dx = dx * min(share, options.reached_move / max(np.abs(dx).max(), 1e-300))
+        if (
+            point.residual <= options.tolerance
+            or _in_errors(evaluator, here, dx) <= options.rough_errors
+        ):
             lowest = evaluator.lowest(point.x, point.minima)
             if lowest.several == 0:  # nobody has another basin to change to
                 return Settled(point, True, "", spent)
@@ -58,7 +57,10 @@ def settle(evaluator: Evaluator, x: np.ndarray, tolerance: float) -> Settled:
                 several=lowest.several, higher=evaluator.apart(point.minima, lowest)
             )
             return Settled(
-                _with_jumps(evaluator, point)._replace(minima=minima), True, "", spent + 1
+                _with_jumps(evaluator, point, options.probe)._replace(minima=minima),
+                True,
+                "",
+                spent + 1,
             )
         last = dx
         after, spent = _anew(evaluator, point.x + evaluator.basis.T @ dx), spent + 1
@@ -71,12 +73,12 @@ def settle(evaluator: Evaluator, x: np.ndarray, tolerance: float) -> Settled:
     )
 
 
-def _with_jumps(evaluator: Evaluator, point: Point) -> Point:
+def _with_jumps(evaluator: Evaluator, point: Point, probe: float) -> Point:
     """The point with slopes that count changes of basin along the direction its errors are largest
     in."""
     dx = deviations(evaluator, point).coordinates
     _, _, directions = np.linalg.svd(dx, full_matrices=False)
-    along, size = directions[0], PROBE * float(evaluator.rule.error(dx @ directions[0]))
+    along, size = directions[0], probe * float(evaluator.rule.error(dx @ directions[0]))
     if not (np.isfinite(size) and size > 0):
         return point
     x = point.x + size * evaluator.basis.T @ along

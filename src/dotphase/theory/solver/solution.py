@@ -59,7 +59,8 @@ class Solution(Result):
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`:
       q̂, V̂, m̂, θ̂.
     - `joint`: the same for every pair of correlated tokens; else None.
-    - `test_error` ε_g, `train_loss` ε_t: value ± standard error.
+    - `test_error` ε_g, `train_loss` ε_t: value ± standard error; NaN where the solve stalled. Its
+      `overlaps` are then those of the last iteration, no answer but perhaps a start.
     - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones.
       Solutions on the same nodes have errors in common, which cancel in the difference of their
       deviations.
@@ -134,8 +135,13 @@ class Solution(Result):
 
     @property
     def headline(self) -> str:
+        if self.outcome == "stalled":
+            return f"Solution({self.branch}, stalled)  no fixed point was found"
         values = f"ε_g = {self.test_error:()}  ε_t = {self.train_loss:()}  |m| = {self.m:()}  |θ| = {self.theta:()}"
-        return f"Solution({self.branch}, {self.outcome})  {values}"
+        found = (
+            "" if self.outcome != "collapsed" else f": the {self.mechanism} fixed point was found"
+        )
+        return f"Solution({self.branch}, {self.outcome}{found})  {values}"
 
     @property
     def trust(self) -> str:

@@ -17,12 +17,14 @@ from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import in_parallel
 from ...overlaps.coordinates import SMALLEST, coordinates_of
 from ...overlaps.overlaps import Overlaps
+from ...results.estimate import Estimate
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
 from .checks import check_memory, check_nodes, check_precision, check_scenario
-from .globalisation import COARSE, Task, from_nearby, from_start, levels, task_of
+from .globalisation import Task, from_nearby, from_start, levels, task_of
 from .newton import Trail
+from .options import SolverOptions
 from .solution import Solution, SolveError
 from .starts import as_state, check_overlaps, mechanism
 from .starts import start as named_start
@@ -49,8 +51,7 @@ def solve(
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
     budget: int = 2**17,
-    tolerance: float = 1e-8,
-    most_evaluations: int = 60,
+    solver: SolverOptions | None = None,
     throw: bool = False,
 ) -> Solution:
     """The fixed point of state evolution that a start leads to, with an error bar on every number.
@@ -73,7 +74,7 @@ def solve(
     - `rtol`: refine the rule until the standard errors of test error and training loss are below
       this fraction of their values, or `budget` nodes are reached (outcome "imprecise"). None: take
       the rule as it is.
-    - `tolerance`: on the undamped residual; `most_evaluations` of the map to reach it.
+    - `solver`: options of the fixed-point search, `SolverOptions`; the defaults unless given.
     - `throw`: raise `SolveError` unless the outcome is "converged" or "imprecise".
 
     **Example**
@@ -84,26 +85,24 @@ def solve(
     **Reference**: arXiv 2402.03902, whose published numbers differ from these by a few per cent:
     they were computed with a 144-node rule, which does not resolve the jumps of the prox.
     """
-    began = time.perf_counter()
-    rule, minimum = Sobol(COARSE) if rule is None else rule, _minimum(minimum, start)
+    began, solver = time.perf_counter(), solver or SolverOptions()
+    rule, minimum = Sobol(solver.coarse_nodes) if rule is None else rule, _minimum(minimum, start)
     check_scenario(scenario)
     scenario = scenario if d is None else replace(scenario, dimension=d)
-    check_precision(rtol, tolerance, most_evaluations)
+    check_precision(rtol)
     if rtol is not None:
         check_nodes(rule, budget)
     check_memory(scenario, rule)
     overlaps, branch = _begin(scenario, start)
-    task = task_of(scenario, overlaps, minimum, tolerance, most_evaluations)
+    task = task_of(scenario, overlaps, minimum, solver)
     evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
     solution = assemble(scenario, branch, evaluator, trail, rtol, time.perf_counter() - began)
     if solution.outcome == "stalled":
-        options = {
-            "rtol": rtol,
-            "budget": budget,
-            "tolerance": tolerance,
-            "most_evaluations": most_evaluations,
-        }
-        solution = _silenced(solution, overlaps, rule=rule, minimum=minimum, **options) or solution
+        options = {"rtol": rtol, "budget": budget, "solver": solver}
+        unknown = Estimate(np.nan, np.inf)
+        solution = _silenced(solution, overlaps, rule=rule, minimum=minimum, **options) or replace(
+            solution, test_error=unknown, train_loss=unknown
+        )
     if throw and solution.outcome in ("stalled", "collapsed"):
         raise SolveError(f"{branch}: {solution.outcome}: {solution.reason}")
     return solution
@@ -114,7 +113,7 @@ def _refined(
 ) -> tuple[Evaluator, Trail]:
     """The fixed point on ever more nodes, until `rtol` is met; the evaluations of all of them are
     counted."""
-    first, *others = levels(rule)
+    first, *others = levels(rule, task.options.coarse_nodes)
     evaluator, trail = from_start(task, first, overlaps)
     spent = trail.evaluations
     while True:

@@ -15,11 +15,9 @@ from ...overlaps.symmetric import Group, stabiliser
 from ...scenario.attentions.symmetry import symmetries
 from ..solver.errors import Deviations, deviations
 from ..solver.newton import fixed_point
+from ..solver.options import SolverOptions
 from ..solver.solution import Solution, SolveError
 from ..state_evolution.evaluator import Evaluator, Point, evaluator_of
-
-MOST_EVALUATIONS = 30
-NEARLY = 100.0  # tolerances within which a fixed point may be linearised
 
 
 class Linearised(NamedTuple):
@@ -43,7 +41,6 @@ def linearise(
     solution: Solution,
     rule: Rule | None = None,
     every_direction: bool = False,
-    tolerance: float = 1e-8,
 ) -> Linearised:
     """The map around a solution, in the coordinates its symmetries leave alone, or in all of them.
 
@@ -54,6 +51,8 @@ def linearise(
     - `every_direction`: also the directions that break a symmetry of the solution: does a small θ
       grow where θ = 0?
     """
+    options = SolverOptions(attempt=30)
+    nearly = 100 * options.tolerance  # within which a fixed point may be linearised
     scenario = solution.scenario
     if solution.outcome == "stalled":
         raise SolveError(
@@ -67,12 +66,12 @@ def linearise(
     x = np.asarray(coordinates_of(solution.state, scenario.law.joint_rho))
     if rule in (None, solution.rule):
         point = evaluator(x, evaluator.search(x)._replace(blur=solution.blur))
-        if point.residual <= NEARLY * tolerance:
+        if point.residual <= nearly:
             return around(solution, evaluator, point, kept)
-    trail = fixed_point(evaluator, x, tolerance, MOST_EVALUATIONS, near=True)
+    trail = fixed_point(evaluator, x, options, near=True)
     # A prox that two minima share may change hands at every search: then the minima in hand do, and
     # nearly there is there: a slope needs less than a solution.
-    if not (trail.converged or trail.point.residual <= NEARLY * tolerance):
+    if not (trail.converged or trail.point.residual <= nearly):
         raise SolveError(
             f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}"
         )
