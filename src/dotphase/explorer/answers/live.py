@@ -23,14 +23,16 @@ if TYPE_CHECKING:
 def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, seed: int) -> None:
     """Train one seed. Messages: `begin` (n and d), `step` (loss F/d, |m|, |θ|, q) and `end` (what
     `train` reports)."""
-    pause = 0.03  # seconds between two messages: a screen shows no more
+    # A message for each of the first steps, so that a short run is a curve too; then one in so many
+    # seconds: a screen shows no more.
+    first, pause = 60, 0.03
     began, spoke = time.perf_counter(), [-pause]
     instance = Instance(scenario, d, seed)
     say({"event": "begin", "seed": seed, "n": instance.sample_count, "d": d})
 
     def watch(step: int, weights: np.ndarray, value: float) -> None:
         now = time.perf_counter()
-        if now - spoke[0] < pause:
+        if step > first and now - spoke[0] < pause:
             say(None)
             return
         spoke[0] = now
