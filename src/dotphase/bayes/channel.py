@@ -21,9 +21,6 @@ import numpy as np
 from ..scenario.attentions.attention import Attention, lifted
 from ..scenario.scenario import Scenario
 
-MOST_FIELDS = 12  # up to 2^12 changes of sign are tried
-SEARCHES = 24  # for other points of the fibre, from random starts, at each of a few fields
-
 
 class Posterior(NamedTuple):
     """`mean` E[u | w, T], (L, r_t, N); `covariance` of each token's u, (L, r_t, r_t, N)."""
@@ -81,7 +78,8 @@ def _signs(teacher: Attention, length: int, size: float) -> np.ndarray:
 
 
 def _candidates(length: int, rank: int) -> list[np.ndarray]:
-    if length * rank <= MOST_FIELDS:
+    most_fields = 12  # up to 2^12 changes of sign are tried
+    if length * rank <= most_fields:
         return [
             np.array(s, float).reshape(length, rank) for s in product((1, -1), repeat=length * rank)
         ]
@@ -97,12 +95,13 @@ def _same(teacher: Attention, fields: np.ndarray, signs: np.ndarray) -> bool:
 
 def _only_images(teacher: Attention, u: np.ndarray, signs: np.ndarray) -> bool:
     """Whether all solutions u' of T(u') = T(u) that random starts lead to are images s∘u."""
+    searches = 24  # for other points of the fibre, from random starts, at each of a few fields
     from scipy.optimize import least_squares
 
     target, rng = _matrix(teacher, u), np.random.default_rng(1)
     mismatch = lambda x: (_matrix(teacher, x.reshape(u.shape)) - target).ravel()
     slope = lambda x: _jacobian(teacher, x.reshape(u.shape))
-    for _ in range(SEARCHES):
+    for _ in range(searches):
         start = 2 * np.abs(u).max() * rng.normal(size=u.size)
         found = least_squares(mismatch, start, slope, xtol=1e-15, ftol=1e-15, gtol=1e-15)  # type: ignore[arg-type]
         away = np.abs(signs * u - found.x.reshape(u.shape)).max((1, 2)).min()

@@ -18,7 +18,6 @@ from .message_passing.local_problem import LocalProblem
 from .message_passing.response import Coupling
 from .training.objective import Objective
 
-APART = 1e-3  # two minima closer than this, in units of the fields, are one
 STEPS, KEPT, SETTLED = 200, 0.5, 1e-6  # of the iteration for V, which keeps a half of the old one
 
 
@@ -34,7 +33,8 @@ class Cavity(NamedTuple):
     @property
     def higher(self) -> np.ndarray:
         """Which samples sit in another minimum than their lowest, (n,)."""
-        return np.abs(self.fields - self.lowest).max((0, 1)) > APART
+        apart = 1e-3  # two minima closer than this, in units of the fields, are one
+        return np.abs(self.fields - self.lowest).max((0, 1)) > apart
 
 
 def cavity(objective: Objective, weights: np.ndarray) -> Cavity:

@@ -18,9 +18,7 @@ from .data.source import source_of
 from .training.objective import gram_loss
 
 MOST_NODES = 2**14
-# combinations of scales that are summed one by one; more of them are drawn along with the normals
-LISTED = 64
-MOST_HELD_OUT = 10_000  # sentences that a test error is measured on
+LISTED = 64  # combinations of scales that are summed one by one; more of them are drawn
 
 
 class Moments(NamedTuple):
@@ -53,7 +51,7 @@ def error_of_weights(instance: Instance, weights: np.ndarray, rule: Rule | None 
     return held_out_error(instance, weights)
 
 
-def held_out_error(instance: Instance, weights: np.ndarray, most: int = MOST_HELD_OUT) -> Estimate:
+def held_out_error(instance: Instance, weights: np.ndarray, most: int = 10_000) -> Estimate:
     """‖y(x) − f_Q(x)‖²/(dL) averaged over up to `most` sentences that this seed does not train on,
     and the standard error of that mean."""
     scenario, d = instance.scenario, instance.dimension

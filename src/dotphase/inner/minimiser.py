@@ -12,13 +12,8 @@ from ..numerics.elimination import eliminate
 from ..scenario.attentions.attention import Form
 from .loss import Problem, energy_derivatives
 
-# on the last Newton step, in units of the fields; what is left is of the order of its square
-TOLERANCE = 1e-7
-NEARLY = 1e-4  # such a tolerance, for minima that take another Newton step later
-MOST_STEPS = 40
-FIRST_DAMPING = (
-    0.3  # of the largest curvature: far too little costs a rejected step for every factor of four
-)
+NEARLY = 1e-4  # a tolerance for minima that take another Newton step later
+FIRST_DAMPING = 0.3  # of the largest curvature; too little costs rejected steps
 
 
 class Minimum(NamedTuple):
@@ -48,8 +43,8 @@ def descend(
     student: Form,
     problem: Problem,
     start,
-    most_steps: Any = MOST_STEPS,
-    tolerance: float = TOLERANCE,
+    most_steps: Any = 40,
+    tolerance: float = 1e-7,
 ) -> Minimum:
     """A local minimum of E near `start`, (L, r_s, N), for every sample: z ← z − (∇²E + μ)⁻¹ ∇E.
 

@@ -22,8 +22,6 @@ FIRST_STEPS, MORE_STEPS = (
     4,
     30,
 )  # most descents are near the known minimum after a few steps; the others get more
-NEAR = 0.05  # how near, in units of the fields
-DISTINCT = 1e-3  # two minima closer than this, in units of the fields, are one
 
 ParametersOf = Callable[[dict, Any], dict]
 
@@ -117,15 +115,17 @@ def search(
 
 def _away(z, count: int):
     """Which descents are not near the known minimum of their sample, (starts N,)."""
+    near = 0.05  # how near, in units of the fields
     known = z[..., :count]
     apart = jnp.abs(z.reshape(*z.shape[:2], -1, count) - known[:, :, None]).max((0, 1))
-    return (apart > NEAR * (1 + jnp.abs(known).max((0, 1)))).reshape(-1)
+    return (apart > near * (1 + jnp.abs(known).max((0, 1)))).reshape(-1)
 
 
 def _lowest_two(z, energy, settled, rivals: int) -> Minima:
+    distinct = 1e-3  # two minima closer than this, in units of the fields, are one
     pick = lambda index: jnp.take_along_axis(z, index[None, None, None], 0)[0]
     best = pick(jnp.argmin(energy, axis=0))
-    apart = jnp.abs(z - best).max((1, 2)) > DISTINCT * (1 + jnp.abs(best).max((0, 1)))
+    apart = jnp.abs(z - best).max((1, 2)) > distinct * (1 + jnp.abs(best).max((0, 1)))
     elsewhere = jnp.where(apart & settled, energy, jnp.inf)
     gap = elsewhere.min(0) - energy.min(0)
     _, rival_of = jax.lax.top_k(

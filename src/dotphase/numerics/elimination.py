@@ -9,9 +9,6 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-# unknowns up to which elimination is written out: faster to run there, beyond slower to compile
-WRITTEN_OUT = 4
-
 
 def eliminate(matrix, right):
     """Solve A X = B for symmetric A per sample, and tell the least pivot (positive iff A is
@@ -20,7 +17,9 @@ def eliminate(matrix, right):
     **Arguments**: `matrix` A, (D, D, …); `right` B, (D, K, …). **Returns** X, (D, K, …), and the
     least pivot, (…).
     """
-    return (_written_out if len(matrix) <= WRITTEN_OUT else _row_by_row)(matrix, right)
+    # unknowns up to which elimination is written out: faster to run there, beyond slower to compile
+    written_out = 4
+    return (_written_out if len(matrix) <= written_out else _row_by_row)(matrix, right)
 
 
 def _written_out(matrix, right):

@@ -12,8 +12,6 @@ from .attentions.attention import Attention, Form, lifted, matrices
 if TYPE_CHECKING:
     from .scenario import Scenario
 
-TRIED = 8  # random fields on which a user's function is tried
-
 
 def check_attention(role: str, attention: Attention, length: int) -> None:
     """Refuse an attention that does not give finite real matrices, (L, L), for fields of `length`
@@ -72,7 +70,8 @@ def _of_form(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]]
 @lru_cache(maxsize=1024)
 def _of_values(attention: Attention, length: int) -> str:
     """What is wrong with the matrices at random fields."""
-    fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED))
+    tried = 8  # random fields on which a user's function is tried
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, tried))
     if not np.isfinite(matrices(attention, fields)).all():
         return "returns NaN or infinity at fields of order one"
     return _of_indices(attention, fields[..., 0])

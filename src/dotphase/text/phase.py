@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from ..theory.branches.roots import Transition
 
 
-BETWEEN = (0.2, 5.0)  # interval in which α_c is searched
-
-
 @under_any_name
 def scenario_of(
     law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01
@@ -136,6 +133,7 @@ def phase_of(
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """
+    between = (0.2, 5.0)  # interval in which α_c is searched
     from ..theory.branches.phases import phase
     from ..theory.branches.transitions import critical
 
@@ -153,7 +151,7 @@ def phase_of(
         baseline = linear_baseline(task).test_error
         report(2)
         transition = critical(
-            task, "train-loss", between=BETWEEN, rule=rule, precision=0.01, minimum=minimum
+            task, "train-loss", between=between, rule=rule, precision=0.01, minimum=minimum
         )
         report(3)
     return TextPhase(

@@ -32,7 +32,6 @@ from ..data.source import source_of
 from .objective import Objective
 
 MEMORY = 4e9  # bytes of tokens above which they go to a file
-SYNC = 1.0  # seconds between two waits for the disk
 
 
 def _checksum(body: bytes) -> int:
@@ -71,6 +70,7 @@ class Tape:
         return tuple(answers)
 
     def record(self, question: bytes, answers: tuple[np.ndarray, ...]) -> None:
+        sync = 1.0  # seconds between two waits for the disk
         stream = io.BytesIO()
         for answer in answers:
             np.lib.format.write_array(stream, np.asarray(answer), allow_pickle=False)
@@ -82,7 +82,7 @@ class Tape:
                 len(body).to_bytes(8, "little") + _checksum(body).to_bytes(4, "little") + body
             )
             file.flush()
-            if time.monotonic() > self.synced + SYNC:
+            if time.monotonic() > self.synced + sync:
                 os.fsync(file.fileno())
                 self.synced = time.monotonic()
         self.place += 12 + len(body)

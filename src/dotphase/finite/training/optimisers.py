@@ -20,7 +20,6 @@ from ..checks import positive, whole
 from .objective import Objective
 
 Watch = Callable[[int, np.ndarray, float], None]
-BLOWN_UP = 1e6  # an objective this many times the one at the start is on its way to infinity
 
 
 class Descent(NamedTuple):
@@ -109,11 +108,12 @@ def _iterate(
     method: GradientDescent | Adam, objective: Objective, start: np.ndarray, watch, rule
 ) -> Descent:
     """Steps of optax's `rule` until the gradient is small, the steps are used up, or F blows up."""
+    blown_up = 1e6  # an objective this many times the one at the start is on its way to infinity
     import jax
 
     weights = start.copy()
     value, gradient = objective(weights)
-    ceiling = BLOWN_UP * max(value, 1e-300)
+    ceiling = blown_up * max(value, 1e-300)
     with jax.enable_x64(True):
         state, update = rule.init(weights), jax.jit(rule.update)
         for step in range(method.steps + 1):

@@ -22,7 +22,6 @@ from .optimisers import LBFGS, Adam, Descent, GradientDescent, Optimiser
 from .runs import Run, Runs, Trajectory
 from .starts import Start, name_of, start_weights
 
-SINGLE_TOLERANCE = 1e-4
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 
@@ -129,4 +128,4 @@ def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Opti
     if optimiser not in OPTIMISERS:
         raise ValueError(f"optimiser: expected one of {', '.join(OPTIMISERS)}, got {optimiser!r}")
     method = OPTIMISERS[optimiser]()
-    return method if precision == "float64" else replace(method, tolerance=SINGLE_TOLERANCE)
+    return method if precision == "float64" else replace(method, tolerance=1e-4)

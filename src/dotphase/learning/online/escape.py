@@ -17,8 +17,6 @@ from .decomposition import RANDOM_SCALE, Decomposition, Start
 from .equations import Equations
 from .one_pass import OnePass, one_pass, step_of
 
-TINY = 1e-5  # of a trace of a mechanism
-
 
 def escape_rates(
     scenario: Scenario, noise: float = 0.1, ridge: float | None = None
@@ -29,6 +27,7 @@ def escape_rates(
     Both grow exponentially from their 1/√d, so the escape takes a time of order log d/(2·rate), and
     the faster wins.
     """
+    tiny = 1e-5  # of a trace of a mechanism
     equations = Equations(
         scenario, GaussHermite(10) if scenario.length * sum(scenario.ranks) == 4 else None
     )
@@ -37,7 +36,7 @@ def escape_rates(
     rates = {}
     for name, column in (("m", 0), ("theta", length)):
         shares = np.zeros((1, kinds, r_s, length + scenario.teacher.rank))
-        shares[..., 0, column] = TINY
+        shares[..., 0, column] = tiny
         spread = np.broadcast_to(noise**2 * np.eye(r_s), (1, kinds, r_s, r_s))
         moved, _ = equations.velocities(Decomposition(shares, np.array(spread)), step)
         first = moved.shares[0, 0, 0]
@@ -46,7 +45,7 @@ def escape_rates(
             if name == "m"
             else first[column]
         )
-        rates[name] = float(along / TINY)
+        rates[name] = float(along / tiny)
     return rates
 
 

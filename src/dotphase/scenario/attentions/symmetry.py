@@ -27,11 +27,6 @@ if TYPE_CHECKING:
     from ..scales import Scales
     from ..scenario import Scenario
 
-LARGEST_GROUP = 64  # more images than this leave too few independent nodes
-LONGEST_PERMUTED = 4  # beyond this many tokens no permutation is looked for but the reversal
-TRIED = 24  # random fields, in equal parts of each of
-SIZES = (0.3, 1.0, 3.0)
-
 
 class Symmetry(NamedTuple):
     """`order`: P as an index tuple (row l of the image is row order[l]); `student`, `teacher`: the
@@ -50,6 +45,7 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
     large, tell a symmetry from none. Of an attention that says `symmetric=False` none but the
     identity is taken.
     """
+    largest_group = 64  # more images than this leave too few independent nodes
     length = scenario.length
     identity = tuple(range(length))
     student, teacher = (
@@ -57,9 +53,9 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
         _invariances(scenario.teacher, length),
     )
     found = _combine(scenario.law, scenario.tokens.scales, student, teacher)
-    if len(found) > LARGEST_GROUP:
+    if len(found) > largest_group:
         found = [g for g in found if g.order == identity]
-    if len(found) > LARGEST_GROUP:
+    if len(found) > largest_group:
         found = [g for g in found if len(set(g.student)) == 1 and len(set(g.teacher)) == 1]
     return tuple(
         sorted(found, key=lambda g: (g.order != identity, -sum(g.student), -sum(g.teacher), g))
@@ -75,13 +71,16 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
 @lru_cache(maxsize=256)
 def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
+    sizes = (0.3, 1.0, 3.0)
+    tried = 24  # random fields, in equal parts of each of
+    longest_permuted = 4  # beyond this many tokens no permutation is looked for but the reversal
     if not attention.symmetric:
         return {(tuple(range(length)), (1,) * attention.rank)}
     forward = tuple(range(length))
-    orders = list(permutations(forward)) if length <= LONGEST_PERMUTED else [forward, forward[::-1]]
+    orders = list(permutations(forward)) if length <= longest_permuted else [forward, forward[::-1]]
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
-    fields = np.random.default_rng(0).normal(size=(length, attention.rank, TRIED)) * np.resize(
-        SIZES, TRIED
+    fields = np.random.default_rng(0).normal(size=(length, attention.rank, tried)) * np.resize(
+        sizes, tried
     )
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
     found = matrices(attention, np.concatenate([fields, *images], axis=-1))

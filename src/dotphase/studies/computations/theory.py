@@ -43,7 +43,7 @@ class Theory(Computation):
     "unknown" where a solve stalled.
     """
 
-    place: ClassVar[str] = "threads"
+    place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ("branches",)
 
     kind: Literal["theory"] = "theory"

@@ -40,7 +40,7 @@ class Transitions(Computation):
       and nowhere if it does not (train-loss and linear only).
     """
 
-    place: ClassVar[str] = "threads"
+    place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ("transitions",)
 
     kind: Literal["transitions"] = "transitions"

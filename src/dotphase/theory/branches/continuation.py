@@ -20,8 +20,6 @@ from ..solver.starts import NAMES
 from ..solver.starts import start as named_start
 from .roots import SCANNED, Transition, over_node_sets, scan_points
 
-SIGNIFICANT = 3.0  # errors by which an order parameter must differ from zero
-
 
 def follow(
     scenario: Scenario,
@@ -170,12 +168,13 @@ def _present(solution: Solution, start: str) -> bool:
     Jumps of single nodes can hold it at a value that is tiny and within its error: that does not
     count.
     """
+    significant = 3.0  # errors by which an order parameter must differ from zero
     part = {"semantic": "theta", "positional": "m"}.get(start)
     if part is None:
         return solution.mechanism == start
     value, error = getattr(solution.overlaps, part), getattr(solution.overlap_errors, part)
     largest = np.unravel_index(np.abs(value).argmax(), value.shape)
-    return bool(abs(value[largest]) > SIGNIFICANT * error[largest]) and solution.mechanism in (
+    return bool(abs(value[largest]) > significant * error[largest]) and solution.mechanism in (
         start,
         "mixed",
     )

@@ -22,10 +22,7 @@ from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 
 SEEDS = 4  # independent node sets
-SURE = 2.0  # errors by which a difference must differ from zero to have a sign
 SCANNED = 16  # points of the first scan for a change of sign
-NEWTON = 8  # steps on one set of nodes
-LONGEST = 0.1  # of the parameter in one step
 EDGES = 5  # bisections towards the end of a branch, beyond which a change of sign may hide
 
 
@@ -201,12 +198,13 @@ def _bracket(difference: Difference, points: np.ndarray, rule: Sobol) -> tuple[f
     Points whose D is within two errors are passed over if there are others: what changes sign there
     may be noise.
     """
+    sure_errors = 2.0  # errors by which a difference must differ from zero to have a sign
     values: list[float] = []
     sure: list[tuple[float, float]] = []
     for p in map(float, points):
         value, deviations = difference(p, rule)
         values.append(value)
-        if np.isfinite(value) and abs(value) > SURE * rule.error(deviations):
+        if np.isfinite(value) and abs(value) > sure_errors * rule.error(deviations):
             sure.append((p, value))
         if len(sure) > 1 and sure[-1][1] * sure[-2][1] < 0:
             return sure[-1][0], sure[-2][0]
@@ -269,9 +267,11 @@ def refined_root(
 ) -> tuple[Estimate, Sobol, str]:
     """Newton's steps with a fixed slope on ever more nodes, each until it is small against the
     error; and what stopped them short of the precision."""
+    longest = 0.1  # of the parameter in one step
+    newton = 8  # steps on one set of nodes
     located, slope, error = (Estimate(p, np.inf), rule), slope_at(difference, p, rule), np.inf
     while True:
-        for _ in range(NEWTON):
+        for _ in range(newton):
             value, deviations = difference(p, rule)
             if not np.isfinite(value):
                 return *located, f"on {rule.count} nodes {difference.gone()}"
@@ -279,7 +279,7 @@ def refined_root(
             located = Estimate(p, error), rule
             if abs(step) <= 0.1 * max(error, precision / 10):
                 break
-            p += float(np.clip(step, -LONGEST * abs(p), LONGEST * abs(p)))
+            p += float(np.clip(step, -longest * abs(p), longest * abs(p)))
         else:
             return *located, f"Newton's steps do not settle on {rule.count} nodes"
         if error <= precision or 2 * rule.count > budget:

@@ -16,17 +16,17 @@ from ...numerics.rules import Sobol
 from ...overlaps.coordinates import coordinates_of
 from ...scenario.scenario import Scenario
 from ..solver.assemble import assemble
-from ..solver.globalisation import from_nearby, task_of
+from ..solver.globalisation import from_nearby, from_start, task_of
 from ..solver.options import SolverOptions
 from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
+from ..solver.starts import start as named_start
 from ..stability.breaking import Breaking
 from ..stability.linearised import Linearised, linearise
 from ..stability.linearised import around as map_around
 from ..stability.spectra import spectra
 from ..stability.stability import breaking
 
-STRUGGLE = 40  # evaluations
 # A neighbour is a good start: if few evaluations do not converge, the named start is tried.
 FROM_NEIGHBOUR = SolverOptions(attempt=12)
 
@@ -41,12 +41,9 @@ class Found(NamedTuple):
     @property
     def doubtful(self) -> bool:
         """Whether to solve again on more nodes: a solve of many evaluations has blurred the jumps of
-        the prox too much."""
-        return (
-            self.line is None
-            or self.solution.outcome == "stalled"
-            or self.solution.evaluations > STRUGGLE
-        )
+        the prox too much, or has lost a weak signal."""
+        struggle = 40  # evaluations
+        return self.line is None or self.solution.evaluations > struggle
 
 
 def solve_row(
@@ -96,11 +93,13 @@ def _followed(
     places: Sequence[Scenario], branch: str, rule: Sobol, minimum: Minimum
 ) -> list[Found]:
     """A branch from one place to the next: by Newton's steps, else along the flow, else from its
-    start."""
+    start. Where it has been lost, it is tried again from its start."""
     found: list[Found] = []
     trace: list[Solution] = []  # of the branch, up to the last place
     for place in places:
         near = _next_to(place, trace, rule) if trace else None
+        if near is None and found and found[-1].solution.outcome == "collapsed":
+            near = _lost_too(place, found[-1].solution, rule)
         near = near or solve_afresh(place, trace[-1] if trace else branch, rule, minimum=minimum)
         if near.solution.outcome == "stalled" and trace:
             near = solve_afresh(place, branch, rule, minimum=minimum)
@@ -132,6 +131,22 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     if solution.outcome != "converged" or solution.mechanism != last.mechanism:
         return None
     return Found(solution, map_around(solution, evaluator, trail.point, task.kept), last)
+
+
+@in_double
+def _lost_too(scenario: Scenario, lost: Solution, rule: Sobol) -> Found | None:
+    """What the start of a branch leads to, next to a place where the branch does not exist; None if
+    that is not what it led to there."""
+    began = time.perf_counter()
+    start = named_start(scenario, lost.branch)
+    task = task_of(scenario, start, as_minimum(lost.minimum), SolverOptions())
+    evaluator, trail = from_start(replace(task, expected=lost.mechanism), rule, start)
+    spent = time.perf_counter() - began
+    solution = assemble(scenario, lost.branch, evaluator, trail, None, spent)
+    if solution.outcome != "collapsed" or solution.mechanism != lost.mechanism:
+        return None
+    line = map_around(solution, evaluator, trail.point, task.kept)
+    return Found(solution, line, lost.branch)
 
 
 def breaking_at(found: Found) -> Breaking | None:

@@ -29,7 +29,6 @@ from ..solver.solve import Minimum, Start, solve
 from ..stability.linearised import Linearised, linearise
 
 PARAMETERS = ("sample_ratio", "ridge", "mixing", "token_deviation")
-STEP = 1e-3  # of the central difference, relative: its error is of the order of the square
 SEEDS = 4  # independent node sets, whose scatter is the error of a derivative
 
 
@@ -76,6 +75,7 @@ def sensitivities(
 @in_double
 def derivative(at: Linearised, parameter: str) -> np.ndarray:
     """dε_g/dp and dε_t/dp at a linearised fixed point, (2,), on its nodes."""
+    step = 1e-3  # of the central difference, relative: its error is of the order of the square
     scenario, evaluator, point = at.solution.scenario, at.evaluator, at.point
     p = scenario.value_of(parameter)
     if p == 0:
@@ -83,7 +83,7 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
             f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero"
         )
     # ω ends at one: there the difference must not step outside.
-    h = STEP * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
+    h = step * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
     if h == 0:
         raise ValueError(
             f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists"

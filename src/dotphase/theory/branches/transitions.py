@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
 SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
-ROUGH = 2**15  # nodes of each set, where a location is a mean over node sets
 OTHER = {
     "semantic": "m",
     "positional": "theta",
@@ -192,9 +191,10 @@ def critical(
 
 def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
     """The nodes with which the search for a transition begins."""
+    rough = 2**15  # nodes of each set, where a location is a mean over node sets
     if budget < 64:
         raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
-    return Sobol(2**13 if kind in SMOOTH else min(ROUGH, 2 ** int(np.log2(budget))), seed=seed)
+    return Sobol(2**13 if kind in SMOOTH else min(rough, 2 ** int(np.log2(budget))), seed=seed)
 
 
 def _on_one_set(

@@ -10,9 +10,6 @@ from ...numerics.threads import available_cores
 from ...scenario.scenario import Scenario
 from ..state_evolution.nodes import BLOCK
 
-ARRAYS = 10  # alive at once while a block is worked on, as large as the largest
-PROGRAMS = 4 * 10**8  # bytes of libraries and compiled programs, measured
-
 
 def check_scenario(scenario: Any) -> None:
     """Refuse what is no scenario."""
@@ -37,11 +34,13 @@ def memory_needed(scenario: Scenario, rule: Rule) -> int:
     A block of N nodes has, per thread, some ten arrays of (D + K) D N numbers, D = L r_s fields and
     K coordinates; of all nodes there are their ξ, η, their fields, minima and rivals.
     """
+    programs = 4 * 10**8  # bytes of libraries and compiled programs, measured
+    arrays = 10  # alive at once while a block is worked on, as large as the largest
     length, (r_s, r_t) = scenario.length, scenario.ranks
     count = rule.count if isinstance(rule, Sobol) else rule.nodes(length * (r_s + r_t)).weights.size
     fields, coordinates = length * r_s, length * (r_s * (r_s + 1) + r_s + r_s * r_t)
-    working = available_cores() * ARRAYS * (fields + coordinates) * fields * BLOCK
-    return 8 * (count * length * (4 * r_s + 2 * r_t) + working) + PROGRAMS
+    working = available_cores() * arrays * (fields + coordinates) * fields * BLOCK
+    return 8 * (count * length * (4 * r_s + 2 * r_t) + working) + programs
 
 
 def check_memory(scenario: Scenario, rule: Rule) -> None:

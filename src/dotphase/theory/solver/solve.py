@@ -29,11 +29,7 @@ from .solution import Solution, SolveError
 from .starts import as_state, check_overlaps, mechanism
 from .starts import start as named_start
 
-MARGIN = 1.5  # by which an error must be smaller than asked for, to stop where one began
-FRESH_SEED = (
-    2**40
-)  # added to the seed of the nodes at each refinement: other scrambles than anybody asks for
-GONE = 0.1  # of its start, below which a signal may be dying out
+FRESH_SEED = 2**40  # added to the seed at each refinement: scrambles that nobody asks for
 Start = str | Overlaps | Solution
 Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
@@ -135,8 +131,9 @@ def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule
     because it happens to be small it is too small. So nodes are chosen to do half as well again as
     asked for, and they are new ones: the error that is reported had no say in their number.
     """
+    margin = 1.5  # by which an error must be smaller than asked for, to stop where one began
     rule, relative = evaluator.rule, relative_error(evaluator, trail.point)
-    excess = relative * MARGIN / rtol
+    excess = relative * margin / rtol
     met = (
         excess <= 1 or (rule.seed >= FRESH_SEED and relative <= rtol)
         if isinstance(rule, Sobol)
@@ -219,15 +216,16 @@ def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:
     """The uninformed fixed point, where an iteration has stalled next to it: the signal its start
     is named for has all but gone, and does not grow from nothing. Few nodes near a jump, or weights
     that vanish, keep it from dying out exactly."""
+    gone = 0.1  # of its start, below which a signal may be dying out
     part = SIGNAL.get(stalled.branch, "q")
     largest = lambda overlaps: np.abs(getattr(overlaps, part)).max()
-    if part == "q" or not 0 < largest(stalled.overlaps) < GONE * largest(began):
+    if part == "q" or not 0 < largest(stalled.overlaps) < gone * largest(began):
         return None
     rest = solve(stalled.scenario, "uninformed", **options)
     apart = abs(float(rest.train_loss.value - stalled.train_loss.value))
     if (
         rest.outcome == "stalled"
-        or apart > GONE * rest.train_loss.value + SMALLEST
+        or apart > gone * rest.train_loss.value + SMALLEST
         or rest.stability.leaves(part)
     ):
         return None

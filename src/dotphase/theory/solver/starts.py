@@ -19,7 +19,6 @@ INSTEAD = {
     "random": 'random weights are called "uninformed" in the theory; "random" is a start of training'
 }
 NOISE = 0.1  # variance of the noise, in units of the signal's
-ALONG_POSITIONS = 0.3  # size of positional weights: fields of this order
 
 
 def start(scenario: Scenario, name: str) -> Overlaps:
@@ -108,6 +107,7 @@ def _semantic(scenario: Scenario):
 
 
 def _positional(scenario: Scenario):
+    along_positions = 0.3  # size of positional weights: fields of this order
     law, spread = scenario.law, np.asarray(scenario.student.spread)
     values, vectors = np.linalg.eigh(law.gram)
     order = np.argsort(values)[::-1][: len(spread)]
@@ -121,9 +121,9 @@ def _positional(scenario: Scenario):
     )  # p_l · ê_k, ê_k the principal directions of the encodings
     along = along * np.where(along[np.abs(along).argmax(0), range(len(kept))] < 0, -1, 1)
     E = spread[: len(kept)]
-    m = ALONG_POSITIONS * along @ E
+    m = along_positions * along @ E
     mean = law.mean_Gamma if scenario.structure.joint else law.mean_gamma
-    level = mean[..., None, None] * ALONG_POSITIONS**2
+    level = mean[..., None, None] * along_positions**2
     q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
     return q, m, np.zeros((*mean.shape, *scenario.ranks))
 

@@ -38,8 +38,6 @@ WIDTH = 0.25
 SAME = 1e-3  # a rival closer than this, in units of the fields, is the minimum itself
 SURE = 2.0  # errors by which a number must differ from one
 COMPARABLE = 0.5  # Δ/q from which the symmetry is called broken, not weakly so
-RUNAWAY = 1e6  # of q, beyond which no Δ reproduces itself
-MOST_ITERATIONS = 400
 
 
 class Jumps(NamedTuple):
@@ -174,12 +172,14 @@ class Variance(NamedTuple):
 
 def settled_spread(variance: Variance, q: np.ndarray) -> np.ndarray | None:
     """The Δ > 0 that reproduces itself, (L, r_s, r_s); None if there is none."""
+    most_iterations = 400
+    runaway = 1e6  # of q, beyond which no Δ reproduces itself
     spread = 0.05 * q
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(most_iterations):
         last, spread = spread, variance.next(spread)
         if np.abs(spread - last).max() < 1e-10 * np.abs(spread).max():
             return spread
-        if np.abs(spread).max() > RUNAWAY * np.abs(q).max():
+        if np.abs(spread).max() > runaway * np.abs(q).max():
             return None
     return None
 

@@ -30,10 +30,6 @@ from .clusters import TOGETHER, Clusters
 from .linearised import linearise
 from .one_step_result import OneStep, OneStepScan, largest_ratio
 
-FIRST = 0.02  # of q: where the search for Δ begins
-CLOSE = 0.01  # a last step may not be longer than this, however large the errors
-LONGEST = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
-
 
 @in_double
 def one_step(
@@ -145,17 +141,19 @@ class _Walk:
     def solve(self, y: float, tolerance: float, most: int) -> tuple[Place, str, int]:
         """Iterate to the solution at y: the place, why it is none (or nothing), and the evaluations
         it took."""
+        longest = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
+        close = 0.01  # a last step may not be longer than this, however large the errors
         place, spent, share, last = self.at(y, self.state), 1, 1.0, None
         if place is None:
             raise SolveError(f"one step of breaking: the response is not positive at y = {y:g}")
         while True:
             dx = -solve_off_gauge(self.slope, place.change, place.gauge)
             errors = self.map.evaluator.rule.error(self.deviations(place))
-            if (np.abs(dx) <= np.minimum(tolerance * errors, CLOSE) + 1e-9).all():
+            if (np.abs(dx) <= np.minimum(tolerance * errors, close) + 1e-9).all():
                 self.state = place.state
                 return place, "", spent
             share = 0.5 * share if last is not None and dx @ last < 0 else min(1.0, 1.5 * share)
-            dx = last = share * dx * min(1.0, LONGEST / np.abs(dx).max())
+            dx = last = share * dx * min(1.0, longest / np.abs(dx).max())
             after, spent = self.at(y, place.state + self.map.basis.T @ dx), spent + 1
             while after is None and spent < most:
                 dx = last = 0.25 * dx
@@ -173,9 +171,10 @@ class _Walk:
 
 def _begin(symmetric: Solution, rule: Sobol, inner: int) -> _Walk:
     """At the replica-symmetric solution, with a little Δ."""
+    first = 0.02  # of q: where the search for Δ begins
     at, o = linearise(symmetric), symmetric.overlaps
     here = cluster_map(symmetric.scenario, at.kept, rule, inner)
-    start = Clusters((1 - FIRST) * o.q, FIRST * o.q, o.V, o.m, o.theta)
+    start = Clusters((1 - first) * o.q, first * o.q, o.V, o.m, o.theta)
     slope, own = -0.5 * np.eye(len(here.basis)), len(at.point.slope)  # Δ' grows as √Δ
     slope[:own, :own] = at.point.slope
     return _Walk(here, state_of(start, symmetric.scenario), slope, here.first_minima())

@@ -36,13 +36,7 @@ from .nodes import BLOCK, Ensemble, ensemble
 
 RIVALS = BLOCK // 8
 _compiled: set = set()  # what this process has compiled already
-BLUR = 0.1  # of the median gap between a minimum and its rival, on `BLUR_NODES` nodes;
-BLUR_NODES = (
-    2**13
-    # on more of them less, so that its bias falls as one over their number (see `averages.rival_share`)
-)
 NO_BLUR = 1e-30
-APART = 1e-3  # two minima closer than this, in units of the fields, are one
 
 
 class NodeMinima(NamedTuple):
@@ -157,10 +151,11 @@ class Evaluator:
 
     def apart(self, one: NodeMinima, other: NodeMinima) -> float:
         """The share of nodes that are in different minima."""
+        apart = 1e-3  # two minima closer than this, in units of the fields, are one
         share = 0.0
         for block, here, there in zip(self.ensemble.blocks, one.blocks, other.blocks, strict=True):
             gap = np.abs(np.asarray(here.z - there.z)[..., : block.xi.shape[-1]]).max((0, 1))
-            share += float(np.asarray(block.pooled) @ (gap > APART))
+            share += float(np.asarray(block.pooled) @ (gap > apart))
         return share
 
     def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:
@@ -171,8 +166,10 @@ class Evaluator:
 
     @property
     def _blur(self) -> float:
-        count = self.rule.count if isinstance(self.rule, Sobol) else BLUR_NODES
-        return BLUR * (max(count, BLUR_NODES) / BLUR_NODES) ** -0.25
+        """In units of the median gap between a minimum and its rival. On more nodes it is narrower,
+        so that its bias falls as one over their number (see `averages.rival_share`)."""
+        nodes = self.rule.count if isinstance(self.rule, Sobol) else 0
+        return 0.1 * max(nodes / 2**13, 1) ** -0.25
 
     def __call__(self, x: np.ndarray, minima: NodeMinima | None = None) -> Point:
         """The map at x, the given inner minima followed there."""
