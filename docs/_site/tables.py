@@ -14,8 +14,8 @@ from .sources import Page, table
 
 SCENARIO_FILE = """# Scenario files
 
-`--scenario FILE` and `read_scenario` read these files; `write_scenario` writes them. The format is TOML. Each number has
-the paper's letter or a word as its name ([notation](../notation.md)). Unknown entries are refused.
+`--scenario FILE` and `read_scenario` read these files; `write_scenario` writes them. The format is TOML. Each number
+has the paper's letter or a word as its name ([notation](../notation.md)). Unknown entries are refused.
 
 ```toml
 {example}```
