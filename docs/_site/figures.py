@@ -12,7 +12,7 @@ SOURCE = """```{{dropdown}} Study, code and data of `{name}`
 
 The study (quick quality; `dotphase sweep` runs it too):
 {studies}
-The drawing, `dotphase/figures/{module}.py`:
+The drawing, `dotphase/figures/{module}`:
 
 ~~~{{literalinclude}} {path}
 :language: python
@@ -30,7 +30,8 @@ class FigureSource(SphinxDirective):
         from dotphase.figures.frame.catalogue import MODULES, figure_named
 
         name = self.arguments[0]
-        path = ROOT / "src" / "dotphase" / "figures" / f"{MODULES[name]}.py"
+        module = f"{MODULES[name].replace('.', '/')}.py"
+        path = ROOT / "src" / "dotphase" / "figures" / module
         studies = figure_named(name).studies("quick")
         stored = [store for store in studies if (RESULTS / "figures" / f"{store}.zip").exists()]
         links = " ".join(
@@ -39,7 +40,7 @@ class FigureSource(SphinxDirective):
         data = f"As computed for the picture, a CSV per computation: {links}." if stored else ""
         text = SOURCE.format(
             name=name,
-            module=MODULES[name],
+            module=module,
             data=data,
             studies="".join(f"\n~~~toml\n{_toml(study)}~~~\n" for study in studies.values()),
             path=f"/../{path.relative_to(ROOT)}",

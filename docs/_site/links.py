@@ -12,9 +12,10 @@ from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-from .public import names
+from .public import MODULES, names
 
-NAME = re.compile(r"(dotphase\.)?([A-Za-z]\w*)(?:\.(\w+))?(\(.*\))?", re.DOTALL)
+PART = "|".join(MODULES)
+NAME = re.compile(rf"(dotphase\.)?(?:({PART})\.)?([A-Za-z]\w*)(?:\.(\w+))?(\(.*\))?", re.DOTALL)
 SURE = {
     "solve",
     "paper",
@@ -41,19 +42,32 @@ class SeenIn(SphinxDirective):
 
 @cache
 def public() -> dict[str, object]:
-    """The names that can be linked to."""
+    """The names of the top level that can be linked to."""
     return {name: found for name, found in names().items() if not isinstance(found, ModuleType)}
+
+
+@cache
+def parts() -> dict[str, str]:
+    """Names of submodules, with and without the submodule, and where each is described."""
+    found: dict[str, str] = {}
+    for part in MODULES:
+        for name, object_ in names(f"dotphase.{part}").items():
+            address = name if object_ is public().get(name) else f"{part}.{name}"
+            found[f"{part}.{name}"] = address
+            found[name] = "" if name in found else address  # two of the same name: no link
+    return found
 
 
 def target(text: str) -> str | None:
     """The public name that inline code means, if it does."""
     match = NAME.fullmatch(text)
-    if match is None or match[2] not in public():
+    if match is None:
         return None
-    sure = (
-        match[1] or match[3] or match[2] in SURE or match[2] != match[2].lower() or "_" in match[2]
-    )
-    return match[2] if sure else None
+    _, part, name, member, _ = match.groups()
+    address = parts().get(f"{part}.{name}") if part else name if name in public() else None
+    address = address or (parts().get(name) if not part else None)
+    sure = match[1] or part or member or name in SURE or name != name.lower() or "_" in name
+    return address if address and sure else None
 
 
 def link_names(app, doctree) -> None:
@@ -118,7 +132,8 @@ def fill(app, doctree, page) -> None:
         if "seen-in" not in holder["classes"] or "name" not in holder:
             continue
         name = holder["name"]
-        uses = sorted(getattr(app.env, "dotphase_uses", {}).get(name, ()))
+        seen = getattr(app.env, "dotphase_uses", {}).get(name, ())
+        uses = sorted(use for use in seen if use in app.env.titles)  # pages may have been removed
         if uses:
             holder += _line(
                 "Seen in", [(app.env.titles[use].astext(), use, "") for use in uses], app, page

@@ -7,6 +7,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Any
@@ -130,7 +131,6 @@ def _short(name: str, found: Any) -> str:
         signature = inspect.signature(found)
     except (TypeError, ValueError):
         return name
-    strip = lambda text: re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", str(text))
     known = getattr(inspect.unwrap(found), "__globals__", None) or vars(
         sys.modules[found.__module__]
     )
@@ -140,9 +140,8 @@ def _short(name: str, found: Any) -> str:
         for p in signature.parameters.values()
     ]
     returns = _plain(signature.return_annotation)
-    return f"{name}{strip(signature.replace(parameters=parameters, return_annotation=returns))}".replace(
-        "'", ""
-    ).replace("\n", " ")
+    written = str(signature.replace(parameters=parameters, return_annotation=returns))
+    return f"{name}{written}".replace("'", "").replace("\n", " ")
 
 
 class _Legible:
@@ -154,13 +153,32 @@ class _Legible:
 
 
 def _annotation(annotation: Any, known: dict[str, Any]) -> Any:
-    """An annotation as text, names of unions written out: a reader of the reference does not know
-    them."""
+    """An annotation as text: unions written out, since a reader of the reference does not know
+    their names, and public classes by their full names, since two modules may have a `Run`."""
     if annotation is inspect.Signature.empty:
         return annotation
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    union = lambda name: str(known[name]) if isinstance(known.get(name), UnionType) else name
-    return _Legible(re.sub(r"\b[A-Z]\w*\b", lambda match: union(match[0]), text))
+    short = re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", text)
+    return _Legible(re.sub(r"\b[A-Z]\w*\b", lambda match: _full(match[0], known), short))
+
+
+def _full(name: str, known: dict[str, Any]) -> str:
+    found = known.get(name)
+    if isinstance(found, UnionType):
+        return re.sub(r"\b(?:[a-z_]+\.)+([A-Z]\w*)", r"\1", str(found))
+    return _addresses().get(found, name) if inspect.isclass(found) else name
+
+
+@cache
+def _addresses() -> dict[type, str]:
+    """Public classes, and the name each has in the reference."""
+    modules = [*(f"dotphase.{part}" for part in MODULES if _exists(part)), "dotphase"]
+    return {
+        found: f"{module}.{name}"
+        for module in modules
+        for name, found in names(module).items()
+        if inspect.isclass(found)
+    }
 
 
 def _legible(default: Any) -> Any:

@@ -14,22 +14,23 @@ from .sources import Page, table
 
 SCENARIO_FILE = """# Scenario files
 
-What `--scenario FILE` and `read_scenario` read, and `write_scenario` writes: TOML, each number under the paper's letter
-or under its word ([notation](../notation.md)). Nothing unknown may stand in it.
+`--scenario FILE` and `read_scenario` read these files; `write_scenario` writes them. The format is TOML. Each number
+has the paper's letter or a word as its name ([notation](../notation.md)). Unknown entries are refused.
 
 ```toml
 {example}```
 
-`dotphase solve --scenario mine.toml --alpha 1.5` reads it and changes a number.
+`dotphase solve --scenario mine.toml --alpha 1.5` reads the file and changes one number.
 """
 STUDY_FILE = """# Study files
 
-What `dotphase sweep STUDY.toml` and `read_study` read. How they are run, resumed and extended: [studies](../sweeps.md).
+`dotphase sweep STUDY.toml` and `read_study` read these files. How they are run, resumed and extended:
+[studies](../studies.md).
 
 ```toml
 {example}```
 
-`dotphase sweep schema` prints the JSON schema this page is made from, for editors.
+`dotphase sweep schema` prints the JSON schema from which this page is made, for editors.
 """
 
 
@@ -68,10 +69,11 @@ def _below(model: type) -> Iterator[type]:
 
 
 def _help(model: Any) -> str:
-    """What a table is: in its own words, or in those of what it builds."""
+    """What a table is: its own docstring, or the attention that it builds."""
     kind = model.model_fields.get("kind")
-    name = f"{kind.annotation.__args__[0]}_attention" if kind else ""
-    return f"`dotphase.{name}`." if name in dir(dotphase) else inspect.getdoc(model) or ""
+    name = kind.annotation.__args__[0] if kind else ""
+    listed = name in dotphase.attentions.__all__
+    return f"`dotphase.attentions.{name}`." if listed else inspect.getdoc(model) or ""
 
 
 def _title(model: Any) -> str:
@@ -114,7 +116,7 @@ def _fields(model: Any) -> str:
             else ""
         )
         rows.append([f"`{name}`", _type(field, definitions), default])
-    return table(["", "what may stand there", "default"], rows)
+    return table(["entry", "allowed values", "default"], rows)
 
 
 def _type(field: dict[str, Any], definitions: dict[str, Any]) -> str:
