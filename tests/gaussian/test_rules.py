@@ -47,11 +47,6 @@ def test_sobol_is_reproducible_and_seeds_differ():
     assert not np.allclose(first, other)
 
 
-def test_refined_rules_are_finer():
-    assert Sobol(2**8).refined().count == 2**9
-    assert GaussHermite(10).refined().order == 15
-
-
 @pytest.mark.parametrize(
     "bad", [lambda: Sobol(2**8, replicates=3), lambda: Sobol(4), lambda: GaussHermite(2)]
 )

@@ -42,8 +42,6 @@ class Rule(Protocol):
         replicate from it."""
         ...
 
-    def refined(self) -> Rule: ...
-
 
 @dataclass(frozen=True)
 class Sobol:
@@ -100,10 +98,6 @@ class Sobol:
         mean = np.asarray(values).mean(0)
         return Estimate(mean, self.error(values - mean))
 
-    def refined(self) -> Sobol:
-        """Twice the nodes."""
-        return Sobol(2 * self.count, self.replicates, self.seed)
-
 
 @dataclass(frozen=True)
 class GaussHermite:
@@ -141,10 +135,6 @@ class GaussHermite:
 
     def estimate(self, values: np.ndarray) -> Estimate:
         return Estimate(values[0], self.error(np.asarray(values) - values[0]))
-
-    def refined(self) -> GaussHermite:
-        """Half as many nodes again in each dimension."""
-        return GaussHermite(int(np.ceil(1.5 * self.order)))
 
 
 BITS = 30  # of a coordinate

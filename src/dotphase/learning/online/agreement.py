@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,28 +60,6 @@ def agreement(simulation: Simulation, rule: Rule | None = None) -> Agreement:
     gaps = {name: over_seeds(_gaps(simulation, limits, name)) for name in NAMES}
     started = {name: _without_start(gap) for name, gap in gaps.items()}
     return Agreement(simulation.dimension, len(limits), simulation.times, started)
-
-
-def at_infinity(agreements: Sequence[Agreement]) -> Agreement:
-    """The differences at d = ∞: at every time a weighted straight line in 1/d through those at
-    several d."""
-    x = np.array([1 / each.dimension for each in agreements])
-    differences = {}
-    for name in NAMES:
-        gaps = [each.differences[name] for each in agreements]
-        values, errors = (
-            np.stack([getattr(gap, part) for gap in gaps]) for part in ("value", "error")
-        )
-        weight = 1 / np.where(errors > 0, errors, 1.0) ** 2
-        moment = lambda power, weight=weight: np.tensordot(x**power, weight, axes=1)
-        determinant = moment(0) * moment(2) - moment(1) ** 2
-        weighted = lambda power, sum_=weight * values: np.tensordot(x**power, sum_, axes=1)
-        limit = (moment(2) * weighted(0) - moment(1) * weighted(1)) / determinant
-        error = np.where((errors > 0).all(0), np.sqrt(moment(2) / determinant), 0.0)
-        differences[name] = Estimate(limit, error)
-    return Agreement(
-        np.inf, sum(each.seeds for each in agreements), agreements[0].times, differences
-    )
 
 
 def _gaps(simulation: Simulation, limits: list[OnePass], name: str) -> list[np.ndarray]:

@@ -7,12 +7,9 @@ can be either.
 
 from __future__ import annotations
 
-import pickle
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from pickle import PicklingError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,17 +105,6 @@ class Attention:
             return self.function(fields, **self.values)
         return self.function(jnp.asarray(fields)[..., None], **self.values)[..., 0]
 
-    def __getstate__(self) -> dict[str, Any]:
-        # Picklers that take functions along by value (dask's cloudpickle) are not held up.
-        by_value = sys._getframe(1).f_globals.get("__name__", "").startswith("cloudpickle")
-        if not by_value and not _importable(self.function):
-            inner = getattr(self.function, "semantic", self.function)
-            name = getattr(inner, "__qualname__", inner)
-            raise PicklingError(
-                f"function: {name} cannot be pickled; put it in a module and import it from there"
-            )
-        return self.__dict__
-
     def __copy__(self) -> Attention:
         return self
 
@@ -185,14 +171,6 @@ class _Frozen(Mapping):
 
     def __len__(self) -> int:
         return len(self.items_)
-
-
-def _importable(function: Callable[..., Any]) -> bool:
-    try:
-        pickle.dumps(function)
-    except (PicklingError, AttributeError, TypeError):
-        return False
-    return True
 
 
 def _brief(array: np.ndarray) -> str:
