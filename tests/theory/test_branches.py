@@ -5,12 +5,8 @@ import pytest
 
 import dotphase
 from dotphase.numerics.rules import Sobol
-from dotphase.theory.branches.continuation import (
-    _present,
-    find_fixed_points,
-    follow,
-    spinodal,
-)
+from dotphase.theory.branches.continuation import _present, follow, spinodal
+from dotphase.theory.branches.search import find_fixed_points
 
 RULE = Sobol(2**12)
 

@@ -152,7 +152,7 @@ def test_the_verdict_wants_two_errors():
     none = dotphase.Estimate(0.0)
 
     def judged(growth: float, error: float, radius: float = 0.5) -> str:
-        named = {"theta": Eigenvalue(complex(growth), error, np.zeros(8))}
+        named = {"theta": Eigenvalue(complex(growth), error, np.zeros(8), np.zeros(1))}
         at = Stability(
             named, named, Breaking(dotphase.Estimate(radius, 0.1), 0.0, none, None, none)
         )

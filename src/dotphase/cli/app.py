@@ -36,7 +36,7 @@ for _command in (
     *(theory.solve, theory.baseline, theory.branches),
     *(finite.train, finite.gamp, finite.compare),
     *(dynamics.dynamics, dynamics.bayes),
-    *(theory.attentions, phases.phase_diagram, phases.transition),
+    *(theory.attentions, phases.phase, phases.phase_diagram, phases.transition),
     *(text.text, text.phase_of),
     *(reproduce.reproduce, reproduce.explore),
 ):

@@ -25,7 +25,7 @@ Shares = Annotated[
 def dynamics(
     task: Scenario,
     start: Annotated[
-        str, typer.Option("--start", help="semantic, positional or random.")
+        str, typer.Option("--start", help="semantic, positional, mixed or random.")
     ] = "random",
     shares: Shares = None,
     rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Dimension = Annotated[
     int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")
 ]
-Start = Annotated[str, typer.Option("--start", help="semantic, positional or random.")]
+Start = Annotated[str, typer.Option("--start", help="semantic, positional, mixed or random.")]
 Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
 Checkpoint = Annotated[
     Path | None,

@@ -1,4 +1,4 @@
-"""`dotphase phase-diagram` and `transition`: which mechanism wins, and where that changes."""
+"""`dotphase phase`, `phase-diagram` and `transition`: which mechanism wins, and where that changes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .errors import NO_ANSWER
 from .options import (
     SYMBOLS,
     Along,
@@ -87,6 +88,38 @@ def phase_diagram(
     for name, counts in (found["outcomes"] | {"winner": found["winners"]}).items():
         typer.echo(f"{name}: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
     typer.echo(f"{spent:.1f} s ({cpu:.0f} s of processor time)\n{store}\n{picture}")
+
+
+@of_scenario()
+def phase(
+    task: Scenario,
+    minimum: Minimum = "lowest",
+    nodes: Annotated[
+        int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")
+    ] = 2**15,
+    check: Annotated[
+        bool | None,
+        typer.Option(
+            "--check/--no-check",
+            help="Begin at random overlaps too and leave every saddle. [default: from rank two on]",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Which mechanism wins: the minimum of lowest training loss. Saddles are left until what is found is stable."""
+    from ..numerics.rules import Sobol
+    from ..theory.branches.phases import phase as find_phase
+
+    try:
+        rule = Sobol(nodes, seed=seed)
+    except ValueError as error:
+        raise ValueError(f"--nodes: {str(error).removeprefix('count: ')}") from None
+    with progress_bar("phase") as progress:
+        found = find_phase(task, rule=rule, minimum=minimum, check=check, progress=progress)
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else f"{task}\n{found}")
+    if found.winner == "unknown":
+        raise typer.Exit(NO_ANSWER)
 
 
 @of_scenario()

@@ -55,11 +55,11 @@ def solve(
     each with its error."""
     from ..numerics.rules import Sobol
     from ..theory.solver.solve import solve_many
-    from ..theory.solver.starts import NAMES
+    from ..theory.solver.starts import NAMES, usual_starts
 
     if branch not in (*NAMES, "all"):
         raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
-    starts = list(NAMES) if branch == "all" else [branch]
+    starts = [*usual_starts(task), "uninformed"] if branch == "all" else [branch]
     options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
     with progress_bar("solving") as progress:
         found = solve_many([task] * len(starts), starts, progress=progress, **options)
@@ -118,7 +118,7 @@ def branches(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Follow both mechanisms along a parameter, α by default. Prints the two branches, and which wins."""
+    """Follow the mechanisms along a parameter, α by default. Prints the branches, and which wins."""
     from ..numerics.rules import Sobol
     from ..theory.branches.curves import branches as follow_branches
 
@@ -235,12 +235,16 @@ def _branches_to_dict(found: Branches, along: str) -> dict[str, Any]:
 
 
 def _print_branches(found: Branches, along: str) -> None:
-    head = [SYMBOLS.get(along, along), "semantic ε_t", "positional ε_t", "winner"]
-    head += ["semantic ε_g", "positional ε_g", "outcome"]
+    starts = list(found.solutions)
+    head = [SYMBOLS.get(along, along), *(f"{start} ε_t" for start in starts), "winner"]
+    head += [*(f"{start} ε_g" for start in starts), "outcome"]
     table: list[list[Any]] = []
-    both = zip(found.solutions["semantic"], found.solutions["positional"], strict=True)
-    for value, phase, (semantic, positional) in zip(found.values, found.phases, both, strict=True):
-        outcomes = " / ".join(dict.fromkeys((semantic.outcome, positional.outcome)))
-        losses = [semantic.train_loss, positional.train_loss, phase.winner]
-        table.append([f"{value:g}", *losses, semantic.test_error, positional.test_error, outcomes])
-    print_table([head, *table], "the two mechanisms: the one of lower training loss wins")
+    each = zip(*found.solutions.values(), strict=True)
+    for value, phase, several in zip(found.values, found.phases, each, strict=True):
+        outcomes = " / ".join(dict.fromkeys(s.outcome for s in several))
+        losses = [*(s.train_loss for s in several), phase.winner]
+        table.append([f"{value:g}", *losses, *(s.test_error for s in several), outcomes])
+    print_table([head, *table], "the mechanisms: the minimum of lowest training loss wins")
+    for value, phase in zip(found.values, found.phases, strict=True):
+        if phase.reason:
+            typer.echo(f"{SYMBOLS.get(along, along)} = {value:g}: {phase.reason}")

@@ -122,7 +122,7 @@ class Training(_Asked):
 
     task: Task = Task()
     d: int = Field(default=400, ge=50, le=1000)
-    start: Literal["semantic", "positional", "random"] = "random"
+    start: Literal["semantic", "positional", "mixed", "random"] = "random"
     optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
     seed: Seed = 0
     seeds: int = Field(default=1, ge=1, le=24)
@@ -151,7 +151,7 @@ class Export(_Asked):
     along: Along = "alpha"
     minimum: Minimum = "lowest"
     d: int = Field(default=400, ge=50, le=1000)
-    start: Literal["semantic", "positional", "random"] = "random"
+    start: Literal["semantic", "positional", "mixed", "random"] = "random"
     optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
     seeds: int = Field(default=1, ge=1, le=24)
 

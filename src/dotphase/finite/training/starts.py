@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ...scenario.validation import thaw
 from ..data.instance import Instance
 
-NAMES = ("semantic", "positional", "random")
+NAMES = ("semantic", "positional", "mixed", "random")
 INSTEAD = {
     "uninformed": 'weights that know nothing are called "random" here; "uninformed" is their start in the theory'
 }
@@ -41,6 +41,7 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
 
     - `"semantic"`: the teacher's, Q = Q* spread over the student's columns.
     - `"positional"`: the first encoding, Q = p_1 spread likewise.
+    - `"mixed"`: both, the encoding in the last of several columns; of one column half of each.
     - `"random"` or `Random(scale)`: Q_i ~ scale · N(0, I), scale 0.1 unless given.
     - an array (d, r_s): itself.
 
@@ -56,10 +57,7 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
         if start == "random":
             start = Random()
         else:
-            directions = (
-                instance.teacher_weights if start == "semantic" else instance.positions[:1].T
-            )
-            return _spread(instance, directions)
+            return _named(instance, start)
     if isinstance(start, Random):
         return start.scale * instance.random("start").standard_normal(shape)
     if hasattr(start, "overlaps") or hasattr(start, "theta"):
@@ -82,19 +80,32 @@ def _expected(shape: tuple[int, ...], got: object = None) -> str:
     return wanted if got is None else f"{wanted}, got {got!r}"
 
 
-def _spread(instance: Instance, directions: np.ndarray) -> np.ndarray:
-    spread = thaw(instance.scenario.student.spread)  # type: ignore[arg-type]
-    size = np.sqrt((directions**2).mean())
-    if size == 0:
+def _named(instance: Instance, start: str) -> np.ndarray:
+    teacher, encoding = instance.teacher_weights, instance.positions[:1].T
+    if start != "semantic" and not np.any(encoding):
         raise ValueError(
             "start: this scenario has no encodings (p = 0), so there is no positional start"
         )
-    filled = (
-        0.1 * size * instance.random("start").standard_normal((instance.dimension, len(spread)))
-    )
-    kept = min(len(spread), directions.shape[1])
-    filled[:, :kept] = directions[:, :kept]
+    if start != "mixed":
+        return _spread(instance, teacher if start == "semantic" else encoding)
+    spread = np.asarray(instance.scenario.student.spread)
+    if len(spread) == 1:
+        return (teacher[:, :1] / 2 + encoding / np.sqrt(2)) @ spread
+    filled = _filled(instance, teacher)
+    filled[:, -1:] = encoding
     return filled @ spread
+
+
+def _spread(instance: Instance, directions: np.ndarray) -> np.ndarray:
+    return _filled(instance, directions) @ thaw(instance.scenario.student.spread)  # type: ignore[arg-type]
+
+
+def _filled(instance: Instance, directions: np.ndarray) -> np.ndarray:
+    """The directions side by side, and noise in what they leave empty."""
+    count, size = len(np.asarray(instance.scenario.student.spread)), np.sqrt((directions**2).mean())
+    noise = instance.random("start").standard_normal((instance.dimension, count))
+    kept = min(count, directions.shape[1])
+    return np.hstack([directions[:, :kept], (0.1 * size * noise)[:, kept:]])
 
 
 def name_of(start: Start) -> str:

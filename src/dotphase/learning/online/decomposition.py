@@ -27,7 +27,7 @@ from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
 from ...scenario.validation import thaw
 
-NAMES = ("semantic", "positional", "random")
+NAMES = ("semantic", "positional", "mixed", "random")
 RANDOM_SCALE = 0.1
 
 
@@ -59,12 +59,14 @@ def _sum_kinds(weight, matrices):
 class Start:
     """Q = a Q* + b √d p_1 + N(0, c²), over the columns that `Attention.spread` fills.
 
-    **Arguments**: `semantic` a, `positional` b, `noise` c.
+    **Arguments**: `semantic` a, `positional` b, `noise` c; `apart`: of several columns, the encoding
+    in the last and the teacher in the others.
     """
 
     semantic: float = 0.0
     positional: float = 0.0
     noise: float = 0.0
+    apart: bool = False
 
     def __post_init__(self) -> None:
         if not np.isfinite([self.semantic, self.positional, self.noise]).all() or self.noise < 0:
@@ -92,24 +94,27 @@ class Start:
 
     def _encodings(self, scenario: Scenario) -> np.ndarray:
         shares = np.zeros((scenario.student.rank, scenario.length))
-        shares[:, 0] = self.positional * thaw(scenario.student.spread)[0]  # type: ignore[arg-type]
+        row = -1 if self.apart else 0
+        shares[:, 0] = self.positional * thaw(scenario.student.spread)[row]  # type: ignore[arg-type]
         return shares
 
     def _teacher(self, scenario: Scenario) -> np.ndarray:
         spread = thaw(scenario.student.spread)  # type: ignore[arg-type]
         shares = np.zeros((scenario.student.rank, scenario.teacher.rank))
-        kept = min(len(spread), scenario.teacher.rank)
+        free = len(spread) - (self.apart and len(spread) > 1)
+        kept = min(free, scenario.teacher.rank)
         shares[:, :kept] = self.semantic * spread[:kept].T
         return shares
 
 
 def as_start(start: str | Start) -> Start:
-    """The start of a name: Q = Q*, Q = √d p_1 or Q_i ~ 0.1 N(0, 1)."""
+    """The start of a name: Q = Q*, Q = √d p_1, both of them, or Q_i ~ 0.1 N(0, 1)."""
     if isinstance(start, Start):
         return start
     named = {
         "semantic": Start(semantic=1),
         "positional": Start(positional=1),
+        "mixed": Start(semantic=1, positional=1, apart=True),
         "random": Start(noise=RANDOM_SCALE),
     }
     if start not in named:

@@ -192,10 +192,9 @@ class Mixed(Computation):
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...numerics.rules import Sobol
         from ...theory.solver.solve import solve
-        from ...theory.solver.starts import both_mechanisms
 
         rule = Sobol(self.nodes, seed=self.seed)
-        found = solve(point.scenario, both_mechanisms(point.scenario), rule=rule, rtol=None)
+        found = solve(point.scenario, "mixed", rule=rule, rtol=None)
         row = solution_row(found)
         for name in ("m", "theta"):
             value, error = getattr(found.overlaps, name)[0], getattr(found.overlap_errors, name)[0]

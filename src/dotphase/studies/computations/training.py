@@ -34,7 +34,10 @@ class Experiment(Computation):
     growing: ClassVar[tuple[str, ...]] = ("starts", "seeds")
 
     d: int = Field(1000, ge=1)
-    starts: tuple[Literal["semantic", "positional", "random"], ...] = ("semantic", "positional")
+    starts: tuple[Literal["semantic", "positional", "mixed", "random"], ...] = (
+        "semantic",
+        "positional",
+    )
     seeds: Seeds = 8
     batch: int = Field(8, ge=1)
 

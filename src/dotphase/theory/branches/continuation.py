@@ -1,23 +1,16 @@
-"""Branches: a fixed point followed along a parameter, where it ends, and all fixed points there
-are."""
+"""Branches: a fixed point followed along a parameter, and where it ends."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from itertools import product
 
 import numpy as np
 
 from ...numerics.progress import Progress, counting, track
 from ...numerics.rules import Rule, Sobol
-from ...overlaps.overlaps import Overlaps
-from ...scenario.attentions.symmetry import apply, symmetries
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.solution import USABLE, Solution
 from ..solver.solve import Minimum, Start, solve
-from ..solver.starts import NAMES
-from ..solver.starts import start as named_start
 from .roots import SCANNED, Transition, over_node_sets, scan_points
 
 
@@ -178,90 +171,3 @@ def _present(solution: Solution, start: str) -> bool:
         start,
         "mixed",
     )
-
-
-def find_fixed_points(
-    scenario: Scenario,
-    rule: Rule | None = None,
-    extra: Iterable[Overlaps] = (),
-    progress: Progress = None,
-    minimum: Minimum = None,
-) -> list[Solution]:
-    """All fixed points that a search from many starts finds, lowest training loss first, each once.
-
-    Starts are the named ones, mixtures of the semantic and the positional one (m ≠ 0 and θ ≠ 0) in
-    several proportions and with several responses V, and `extra`. Fixed points that differ by a
-    symmetry of the scenario or by a rotation of the student's columns are one.
-
-    **Arguments**: `scenario`, `minimum` and `rule` as in `solve`; `extra` overlaps to start from;
-    `progress(done, total)` is called after each.
-
-    **Example**: `[s.mechanism for s in find_fixed_points(paper(alpha=2, omega=0.3))]`.
-    """
-    starts: list[Start] = [*NAMES, *_mixed(scenario), *extra]
-    group, found = symmetries(scenario), []
-    for begin in track(starts, "fixed points", progress):
-        try:
-            solution = solve(scenario, begin, rule=rule, rtol=None, minimum=minimum)
-        except ValueError:
-            if isinstance(begin, str):  # a scenario without positions has no positional start
-                continue
-            raise
-        if solution.outcome != "stalled" and not any(
-            _same(solution, other, group) for other in found
-        ):
-            found.append(
-                replace(solution, branch=solution.mechanism, outcome="converged", reason="")
-            )
-    return sorted(found, key=lambda s: float(s.train_loss.value))
-
-
-def _mixed(scenario: Scenario) -> list[Overlaps]:
-    try:
-        semantic, positional = (named_start(scenario, name) for name in ("semantic", "positional"))
-    except ValueError:
-        return []
-    mixtures = []
-    for share, response in product((0.25, 0.5, 0.75), (0.5, 2.0)):
-        part = lambda a, b, share=share: share * a + (1 - share) * b
-        mixtures.append(
-            Overlaps(
-                part(semantic.q, positional.q),
-                response * semantic.V,
-                np.sqrt(1 - share) * positional.m,
-                share * semantic.theta,
-            )
-        )
-    return mixtures
-
-
-def _same(a: Solution, b: Solution, group) -> bool:
-    """Whether two fixed points are one, up to a symmetry and a rotation of the student's columns.
-
-    On the same nodes, one fixed point found twice differs by how a few nodes near a jump were
-    blurred: by far less than its standard error. Two that lie closer than that cannot be told
-    apart.
-    """
-    pairs = ((a.test_error, b.test_error), (a.train_loss, b.train_loss))
-    if a.mechanism != b.mechanism or any(
-        abs(p.value - r.value) > max(p.error, r.error) for p, r in pairs
-    ):
-        return False
-    here = _invariants(a.overlaps)
-    images = (_invariants(Overlaps(*apply(g, *b.overlaps))) for g in group)
-    return any(np.abs(here - there).max() < 0.05 * np.abs(here).max() for there in images)
-
-
-def _invariants(overlaps: Overlaps) -> np.ndarray:
-    """What a rotation of the student's columns leaves alone: products of m, θ and q summed over
-    them."""
-    q, V, m, theta = overlaps
-    columns = (
-        np.concatenate([m[:, :, None], theta], axis=2).transpose(1, 0, 2).reshape(q.shape[1], -1)
-    )
-    unit = np.sqrt(np.trace(q, axis1=1, axis2=2).max())
-    through = np.einsum("ai,lab,bj->lij", columns, q, columns) / unit**4
-    pairs = np.einsum("lab,kba->lk", q, q) / unit**4
-    traces = np.einsum("laa->l", V) / np.einsum("laa->l", V).max()
-    parts = (columns.T @ columns / unit**2, through, pairs, traces, np.log(unit)[None])
-    return np.concatenate([np.ravel(part) for part in parts])

@@ -18,6 +18,7 @@ from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
 from ..solver.solution import Solution
 from ..solver.solve import Minimum
+from ..solver.starts import usual_starts
 from .continuation import follow
 from .phases import Phase, phase_of
 
@@ -80,7 +81,7 @@ def branches(
     scenario: Scenario,
     values: Iterable[float],
     along: str = "sample_ratio",
-    starts: Sequence[str] = ("semantic", "positional"),
+    starts: Sequence[str] | None = None,
     *,
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
@@ -92,13 +93,15 @@ def branches(
     The semantic branch is followed downwards (from many samples), the others upwards.
 
     **Arguments**: `scenario`; `values` of the parameter `along`, by any name `Scenario.vary` takes;
-    `starts`, the branches; `rule`, `rtol`, `minimum` as in `solve`; `progress`, True for a bar or a
+    `starts`, the branches, semantic and positional unless given, and mixed where columns can share
+    the work; `rule`, `rtol`, `minimum` as in `solve`; `progress`, True for a bar or a
     function `progress(done, total)`.
 
     **Example**
 
         dotphase.branches(dotphase.paper(omega=0.3), [0.75, 1, 1.25, 1.5, 2]).plot().savefig("branches.png")
     """
+    starts = usual_starts(scenario) if starts is None else starts
     along, points = ALIASES.get(along, along), np.unique(np.asarray(list(values), float))
     scenario.value_of(along)
     if not points.size or not starts:

@@ -1,4 +1,4 @@
-"""Which mechanism has the lowest training loss: the phase of a scenario."""
+"""Which mechanism has the lowest minimum of the training loss: the phase of a scenario."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...numerics.progress import Progress, counting
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
 from ...scenario.scenario import Scenario
-from ..solver.solution import Solution
-from ..solver.solve import Minimum, Start, solve
+from ..solver.solution import Solution, SolveError
+from ..solver.solve import Minimum, Start
+from ..solver.starts import usual_starts
+from .search import Search, is_saddle, random_starts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,34 +24,49 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Phase(Result):
-    """The branch of lowest training loss.
+    """The minimum of lowest training loss.
 
-    - `winner`: its mechanism; "undecided" when the margin is within two errors, "unknown" when a
-      solve stalled.
-    - `margin`: by how much it is lower than the next, with the error of the difference.
-    - `solutions`: all branches, the winner first. Starts that led to the same fixed point count
-      once.
+    - `winner`: its mechanism; "undecided" when the margin is within two errors, or when a saddle
+      lies below it; "unknown" when a solve stalled or no minimum was found. A saddle never wins.
+    - `margin`: by how much it is lower than the next fixed point, with the error of the difference.
+    - `solutions`: all fixed points, the winner first. Starts that led to the same one count once.
+    - `reason`: what is to be known about the answer, if anything.
     """
 
     winner: str
     margin: Estimate
     solutions: tuple[Solution, ...]
+    reason: str = ""
 
     row = "branch"
 
     @property
     def headline(self) -> str:
+        if self.winner == "unknown":
+            return f"unknown ({self.reason})"
         if not np.isfinite(self.margin.value):
-            return f"{self.winner} ({'a solve stalled' if self.winner == 'unknown' else 'the only branch'})"
-        return f"{self.winner}, by {self.margin} of training loss"
+            return f"{self.winner} (the only fixed point found)"
+        second = self.solutions[1]
+        saddle = ", a saddle" if is_saddle(second) else ""
+        return (
+            f"{self.winner}, by {self.margin} of training loss (next: {second.mechanism}{saddle})"
+        )
 
     def rows(self) -> list[dict[str, Any]]:
         return [row for solution in self.solutions for row in solution.rows()]
 
     def __str__(self) -> str:
-        return "\n".join(
-            [self.headline, *(f"  {solution.headline}" for solution in self.solutions)]
-        )
+        lines = [self.headline, *(f"  {_described(solution)}" for solution in self.solutions)]
+        return "\n".join([*lines, *([f"  {self.reason}"] if self.reason else [])])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and lists, as `dotphase phase --json` prints them."""
+        return {
+            "winner": self.winner,
+            "margin": self.margin.to_dict(),
+            "reason": self.reason,
+            "solutions": [s.to_dict() | {"stability": stability_of(s)} for s in self.solutions],
+        }
 
     def plot(self) -> Figure:
         """The branches beside each other."""
@@ -59,45 +77,98 @@ class Phase(Result):
 
 def phase(
     scenario: Scenario,
-    starts: Iterable[Start] = ("semantic", "positional"),
+    starts: Iterable[Start] | None = None,
     rule: Sobol | None = None,
     minimum: Minimum = None,
+    check: bool | None = None,
+    progress: Progress = None,
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
-    **Arguments**: `scenario`; `starts`, the branches compared; `rule`, the nodes they share (2^15
-    unless given); `minimum` as in `solve`.
+    Fixed points are found from the starts. One that is unstable is a saddle: it is left along its
+    unstable directions, both ways, until the lowest that is found is stable.
+
+    **Arguments**
+
+    - `scenario`: what is learned.
+    - `starts`: semantic and positional unless given, and mixed where columns can share the work.
+    - `rule`: the nodes that all solves share (2^15 unless given); `minimum` as in `solve`.
+    - `check`: also begin at random overlaps and leave every saddle that is found. Unless given,
+      for students of rank two or more.
+    - `progress`: True for a bar, or a function called with the number of solves so far and None.
+
+    **Returns**: a `Phase`.
 
     **Example**
 
         phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
     """
-    rule = rule or Sobol(2**15)
-    return phase_of(
-        [solve(scenario, start, rule=rule, rtol=None, minimum=minimum) for start in starts]
-    )
+    check = scenario.student.rank > 1 if check is None else check
+    with counting(progress, "fixed points") as tried:
+        search = Search(scenario, rule or Sobol(2**15), minimum, tried)
+        for start in usual_starts(scenario) if starts is None else starts:
+            search.begin(start)
+        missed = list(search.stalled)
+        for start in random_starts(scenario) if check else ():
+            search.begin(start)
+        search.leave_saddles(every=check)
+    reason = f"the search was stopped after {search.solves} solves" if search.exhausted else ""
+    return phase_of([*search.found, *missed], reason)
 
 
-def phase_of(solutions: Sequence[Solution]) -> Phase:
-    """Which of several solutions of one scenario has the lowest training loss.
+def phase_of(solutions: Sequence[Solution], reason: str = "") -> Phase:
+    """Which of several solutions of one scenario is the minimum of lowest training loss.
 
     On the same nodes the errors that two solutions share cancel in their difference; on different
     ones they add up.
     """
-    found = _distinct(solutions)
-    if any(s.outcome == "stalled" for s in found):
-        return Phase("unknown", Estimate(np.nan, np.inf), tuple(found))
-    found.sort(key=lambda s: float(s.train_loss.value))
-    if len(found) == 1:
-        return Phase(found[0].mechanism, Estimate(np.inf, 0.0), tuple(found))
-    best, second = found[:2]
+    by_loss = lambda s: float(s.train_loss.value)
+    nothing = Estimate(np.nan, np.inf)
+    found = sorted((s for s in _distinct(solutions) if s.outcome != "stalled"), key=by_loss)
+    stalled = [s for s in solutions if s.outcome == "stalled"]
+    if stalled:
+        which = ", ".join(dict.fromkeys(s.branch for s in stalled))
+        return Phase("unknown", nothing, (*found, *stalled), f"the {which} solve stalled")
+    best = next((s for s in found if not is_saddle(s)), None)
+    if best is None:
+        return Phase("unknown", nothing, tuple(found), "every fixed point found is a saddle")
+    if stability_of(best).startswith("undecided"):
+        reason = "; ".join([*([reason] if reason else []), f"the winner is {stability_of(best)}"])
+    others = [s for s in found if s is not best]
+    above = [s for s in others if by_loss(s) >= by_loss(best)]
+    if len(above) < len(others):
+        reason = "a saddle lies below the lowest minimum that was found: there must be another"
+        return Phase("undecided", nothing, (best, *others), reason)
+    if not others:
+        return Phase(best.mechanism, Estimate(np.inf, 0.0), (best,), reason)
+    margin = _margin(best, others[0])
+    same = others[0].mechanism == best.mechanism
+    decided = margin.value > 2 * margin.error or same or is_saddle(others[0])
+    return Phase(best.mechanism if decided else "undecided", margin, (best, *others), reason)
+
+
+def _margin(best: Solution, second: Solution) -> Estimate:
+    """By how much the training loss of one solution is lower than that of another."""
     error = float(np.hypot(best.train_loss.error, second.train_loss.error))
     if best.rule == second.rule:
         error = float(best.rule.error(second.deviations.train_loss - best.deviations.train_loss))
-    margin = Estimate(float(second.train_loss.value - best.train_loss.value), error)
-    return Phase(
-        best.mechanism if margin.value > 2 * margin.error else "undecided", margin, tuple(found)
-    )
+    return Estimate(float(second.train_loss.value - best.train_loss.value), error)
+
+
+def stability_of(solution: Solution) -> str:
+    """Whether a solution is stable, in words; "unknown" where that cannot be worked out."""
+    try:
+        return solution.stability.branch
+    except (SolveError, ArithmeticError):
+        return "unknown"
+
+
+def _described(solution: Solution) -> str:
+    if solution.outcome == "stalled":
+        return solution.headline
+    several = solution.mechanism == "mixed" and len(solution.columns) > 1
+    columns = f"  columns {', '.join(solution.columns)}" if several else ""
+    return f"{solution.headline}{columns}  {stability_of(solution)}"
 
 
 def _distinct(found: Sequence[Solution]) -> list[Solution]:

@@ -112,7 +112,7 @@ def _outcome(
             "stalled",
             f"the inner minimisation failed on {trail.point.minima.unsettled:.2%} of the nodes",
         )
-    if branch in SIGNAL and found not in (branch, "mixed"):
+    if branch in (*SIGNAL, "mixed") and found not in (branch, "mixed"):
         return "collapsed", collapse(branch, overlaps)
     if trail.reason:
         return "imprecise", trail.reason
@@ -129,7 +129,8 @@ def collapse(branch: str, overlaps: Overlaps) -> str:
     """Why a branch is not what was found."""
     if vanished(overlaps):
         return "q → 0: all weights vanish, the ridge outweighs what they could learn"
-    return f"{'θ' if branch == 'semantic' else 'm'} → 0: there is no {branch} fixed point near this start"
+    signals = {"semantic": "θ", "positional": "m"}
+    return f"{signals.get(branch, 'm or θ')} → 0: there is no {branch} fixed point near this start"
 
 
 @lru_cache(maxsize=64)

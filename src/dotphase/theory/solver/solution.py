@@ -15,6 +15,7 @@ from ...results.json import plain
 from ...results.result import Result
 from ...results.tables import brief, numbers, per_pair, per_token
 from ...scenario.scenario import Scenario
+from .starts import mechanism as mechanism_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,6 +124,20 @@ class Solution(Result):
         """‖θ_l‖ averaged over tokens: |θ| at rank one."""
         return self._size("theta")
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What each column of the student's weights does: semantic, positional, mixed or
+        uninformed. (Columns that a rotation mixes are those of this very solution.)"""
+        rho, words = self.scenario.law.rho, []
+        for a in range(self.scenario.student.rank):
+            one = slice(a, a + 1)
+            parts = [
+                Overlaps(o.q[:, one, one], o.V[:, one, one], o.m[:, one], o.theta[:, one])
+                for o in (self.overlaps, self.overlap_errors)
+            ]
+            words.append(mechanism_of(parts[0], rho, parts[1]))
+        return tuple(words)
+
     def _size(self, name: str) -> Estimate:
         value, error = getattr(self.overlaps, name), getattr(self.overlap_errors, name)
         if name == "q":
@@ -218,6 +233,7 @@ class Solution(Result):
             "branch": self.branch,
             "minimum": self.minimum,
             "mechanism": self.mechanism,
+            "columns": list(self.columns),
             "outcome": self.outcome,
             "reason": self.reason,
             "residual": plain(self.residual),

@@ -1,8 +1,8 @@
 """Where to start: named points in the space of overlaps, each in the basin of one mechanism.
 
 A start is what weights Q of that kind would have: `semantic`, Q = Q* spread over the student's
-columns; `positional`, Q along the positional encodings; `uninformed`, Q random. Each has a little
-noise, so that no overlap is degenerate.
+columns; `positional`, Q along the positional encodings; `mixed`, both, in different columns if there
+are several; `uninformed`, Q random. Each has a little noise, so that no overlap is degenerate.
 """
 
 from __future__ import annotations
@@ -14,21 +14,49 @@ from ...overlaps.correlated import is_joint, single
 from ...overlaps.overlaps import Overlaps
 from ...scenario.scenario import Scenario
 
-NAMES = ("semantic", "positional", "uninformed")
+NAMES = ("semantic", "positional", "mixed", "uninformed")
 INSTEAD = {
     "random": 'random weights are called "uninformed" in the theory; "random" is a start of training'
 }
 NOISE = 0.1  # variance of the noise, in units of the signal's
 
 
+def usual_starts(scenario: Scenario) -> tuple[str, ...]:
+    """The starts of the mechanisms that may win: `mixed` only where columns can share the work."""
+    return NAMES[:2] if len(np.asarray(scenario.student.spread)) == 1 else NAMES[:3]
+
+
 def start(scenario: Scenario, name: str) -> Overlaps:
     """The overlaps of a named start."""
-    make = {"semantic": _semantic, "positional": _positional, "uninformed": _uninformed}
+    make = {
+        "semantic": _semantic,
+        "positional": _positional,
+        "mixed": _mixed,
+        "uninformed": _uninformed,
+    }
     if name in INSTEAD:
         raise ValueError(f"start: {INSTEAD[name]}")
     if name not in make:
         raise ValueError(f"start: expected one of {', '.join(NAMES)}, or overlaps; got {name!r}")
-    q, m, theta = make[name](scenario)
+    return _with_response(scenario, *make[name](scenario))
+
+
+def random_start(scenario: Scenario, seed: int) -> Overlaps:
+    """Random overlaps, of the size that the named starts have: every column has a share of every
+    signal."""
+    rng, rho = np.random.default_rng(seed), scenario.law.joint_rho
+    r_s, r_t = scenario.ranks
+    E = rng.standard_normal((r_t, r_s)) / np.sqrt(r_s)
+    q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + 0.3 * _level(rho) * np.eye(r_s)
+    theta = np.einsum("ta,...tu->...au", E, rho)
+    m = np.zeros((scenario.length, r_s))
+    if np.any(scenario.law.gram):
+        along = _principal(scenario)
+        m = 0.3 * along @ rng.standard_normal((along.shape[1], r_s)) / np.sqrt(r_s)
+    return _with_response(scenario, q, m, theta)
+
+
+def _with_response(scenario: Scenario, q, m, theta) -> Overlaps:
     mean = scenario.law.mean_gamma
     # A response between the one of no data, γ/λ, and the one of many.
     curvature = scenario.ridge + 0.1 * scenario.sample_ratio * mean
@@ -91,41 +119,56 @@ def vanished(overlaps: Overlaps) -> bool:
 
 
 def _semantic(scenario: Scenario):
-    rho, spread = scenario.law.joint_rho, np.asarray(scenario.student.spread)
-    columns = min(len(spread), scenario.teacher.rank)
-    E = np.vstack(
-        [spread[:columns], np.zeros((scenario.teacher.rank - columns, scenario.student.rank))]
-    )
-    q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + NOISE * _level(rho) * np.eye(
-        scenario.student.rank
-    )
-    return (
-        q,
-        np.zeros((scenario.length, scenario.student.rank)),
-        np.einsum("ta,...tu->...au", E, rho),
-    )
+    return _along_teacher(scenario, np.asarray(scenario.student.spread))
 
 
 def _positional(scenario: Scenario):
+    return _along_encodings(scenario, np.asarray(scenario.student.spread))
+
+
+def _mixed(scenario: Scenario):
+    """Half of each signal; where columns can share the work, the last is positional, the others
+    semantic."""
+    spread = np.asarray(scenario.student.spread)
+    alone = len(spread) == 1
+    q, _, theta = _along_teacher(scenario, spread if alone else spread[:-1])
+    other, m, _ = _along_encodings(scenario, spread[-1:])
+    if alone:
+        return (q + other) / 2, m / np.sqrt(2), theta / 2
+    used = (np.abs(spread[-1]) > 0).astype(float)
+    return q * np.outer(1 - used, 1 - used) + other * np.outer(used, used), m, theta
+
+
+def _along_teacher(scenario: Scenario, spread: np.ndarray):
+    """q, m, θ of Q = Q* spread over columns, with some noise."""
+    rho, r_s, r_t = scenario.law.joint_rho, scenario.student.rank, scenario.teacher.rank
+    columns = min(len(spread), r_t)
+    E = np.vstack([spread[:columns], np.zeros((r_t - columns, r_s))])
+    q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + NOISE * _level(rho) * np.eye(r_s)
+    return q, np.zeros((scenario.length, r_s)), np.einsum("ta,...tu->...au", E, rho)
+
+
+def _along_encodings(scenario: Scenario, spread: np.ndarray):
+    """q, m, θ of Q along the encodings, spread over columns, with some noise."""
     along_positions = 0.3  # size of positional weights: fields of this order
-    law, spread = scenario.law, np.asarray(scenario.student.spread)
-    values, vectors = np.linalg.eigh(law.gram)
-    order = np.argsort(values)[::-1][: len(spread)]
-    kept = [k for k in order if values[k] > 1e-9 * max(values.max(), 1e-300)]
+    law, along = scenario.law, _principal(scenario)[:, : len(spread)]
+    E = spread[: along.shape[1]]
+    mean = law.mean_Gamma if scenario.structure.joint else law.mean_gamma
+    level = mean[..., None, None] * along_positions**2
+    q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
+    return q, along_positions * along @ E, np.zeros((*mean.shape, *scenario.ranks))
+
+
+def _principal(scenario: Scenario) -> np.ndarray:
+    """p_l · ê_k, ê_k the principal directions of the encodings, the strongest first, (L, K)."""
+    values, vectors = np.linalg.eigh(scenario.law.gram)
+    kept = [k for k in np.argsort(values)[::-1] if values[k] > 1e-9 * max(values.max(), 1e-300)]
     if not kept or values.max() <= 0:
         raise ValueError(
             "start: there is no positional start, since all positional encodings are zero"
         )
-    along = (
-        np.sqrt(values[kept]) * vectors[:, kept]
-    )  # p_l · ê_k, ê_k the principal directions of the encodings
-    along = along * np.where(along[np.abs(along).argmax(0), range(len(kept))] < 0, -1, 1)
-    E = spread[: len(kept)]
-    m = along_positions * along @ E
-    mean = law.mean_Gamma if scenario.structure.joint else law.mean_gamma
-    level = mean[..., None, None] * along_positions**2
-    q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
-    return q, m, np.zeros((*mean.shape, *scenario.ranks))
+    along = np.sqrt(values[kept]) * vectors[:, kept]
+    return along * np.where(along[np.abs(along).argmax(0), range(len(kept))] < 0, -1, 1)
 
 
 def _uninformed(scenario: Scenario):
@@ -140,12 +183,3 @@ def _uninformed(scenario: Scenario):
 
 def _level(rho: np.ndarray) -> np.ndarray:
     return (np.trace(rho, axis1=-2, axis2=-1) / rho.shape[-1])[..., None, None]
-
-
-def both_mechanisms(scenario: Scenario) -> Overlaps:
-    """For a student of rank two or more: the semantic start, with the positional one's first column
-    as its second."""
-    semantic, positional = start(scenario, "semantic"), start(scenario, "positional")
-    q, m = semantic.q.copy(), np.zeros_like(positional.m)
-    q[..., 1, 1], m[:, 1] = positional.q[..., 0, 0], positional.m[:, 0]
-    return semantic._replace(q=q, m=m)

@@ -22,6 +22,7 @@ of μ is their scatter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,12 +45,13 @@ NULL = 1e-9
 
 
 class Eigenvalue(NamedTuple):
-    """An eigenvalue μ of ∂map/∂x, its standard error, and how far each replicate's lies from it,
-    (R,)."""
+    """An eigenvalue μ of ∂map/∂x, its standard error, how far each replicate's lies from it, (R,),
+    and its direction in the coordinates of the overlaps."""
 
     value: complex
     error: float
     deviations: np.ndarray
+    direction: np.ndarray
 
     @property
     def growth(self) -> Estimate:
@@ -70,11 +72,13 @@ class Stability(Result):
     - `eigenvalues`: of ∂map/∂x along each of q, V, m, θ (absent where none is named after it), the
       one of largest modulus: it says how the plain iteration moves.
     - `leading`: likewise the one of largest real part: it says whether the branch is stable.
+    - `growing`: all whose real part is above one, or within two errors of it, the largest first.
     """
 
     eigenvalues: dict[str, Eigenvalue]
     leading: dict[str, Eigenvalue]
     breaking: Breaking
+    growing: tuple[Eigenvalue, ...] = ()
 
     @property
     def replicon(self) -> Estimate:
@@ -103,6 +107,11 @@ class Stability(Result):
         if unstable:
             return f"unstable along {', '.join(unstable)}"
         return f"undecided along {', '.join(unsure)}" if unsure else "stable"
+
+    @property
+    def is_saddle(self) -> bool:
+        """Whether a deviation grows in some direction: no minimum of the loss then."""
+        return any(at.value.real - SURE * at.error > 1 for at in self.leading.values())
 
     @property
     def shown(self) -> dict[str, Eigenvalue]:
@@ -181,7 +190,9 @@ def stability_at(at: Linearised, around: Spectra) -> Stability:
     found = named_eigenvalues(at, around)
     strongest = {part: max(group, key=lambda e: abs(e.value)) for part, group in found.items()}
     leading = {part: max(group, key=lambda e: e.value.real) for part, group in found.items()}
-    return Stability(strongest, leading, breaking(at, around))
+    every = sorted(chain(*found.values()), key=lambda e: -e.value.real)
+    growing = tuple(e for e in every if e.value.real + SURE * e.error > 1)
+    return Stability(strongest, leading, breaking(at, around), growing)
 
 
 def breaking(at: Linearised, around: Spectra, width: float = WIDTH) -> Breaking:
@@ -228,9 +239,13 @@ def named_eigenvalues(at: Linearised, around: Spectra) -> dict[str, list[Eigenva
     size = np.abs(right / unit[:, None]) ** 2
     weight = np.array([size[owner == part].sum(0) for part in range(len(PARTS))])
     named: dict[str, list[Eigenvalue]] = {}
-    for value, deviations, part in zip(values, moved.T, weight.argmax(0), strict=True):
-        if abs(value) < NULL:  # a direction that the map forgets at once
+    for k, part in enumerate(weight.argmax(0)):
+        if abs(values[k]) < NULL:  # a direction that the map forgets at once
             continue
+        deviations, value = moved[:, k], complex(values[k])
         error = float(at.evaluator.rule.error(np.abs(deviations)))
-        named.setdefault(PARTS[part], []).append(Eigenvalue(complex(value), error, deviations))
+        # In units in which its largest component is one.
+        direction = right[:, k] / np.abs(right[:, k] / unit).max()
+        found = Eigenvalue(value, error, deviations, direction)
+        named.setdefault(PARTS[part], []).append(found)
     return {part: named[part] for part in PARTS if part in named}
