@@ -1,9 +1,9 @@
 # %% [markdown]
-# # What another attention would learn
+# # Other students
 #
-# The same teacher and the same tokens, three students: softmax, a causal one that may only look
-# back, and linear attention. Test error of either branch, beside that of the best predictor that
-# sees positions only. Another student is one more line.
+# The same teacher and the same tokens, with three students: softmax, causal softmax, and linear
+# attention. The picture shows the test error of both branches and of the best position-only
+# predictor. Another student is one more line.
 
 # %%
 import jax

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Two ways to count letters
 #
-# One transformer, restricted to look at letters or at places, trained, then freed: where it looks
-# before and after. Shorter sentences and fewer of them than the published setting, which is
-# `Experiment()` as it stands.
+# A transformer whose attention may depend on letters only, or on positions only, is trained; then
+# the restriction is removed. The picture shows its attention before and after. Sentences are
+# shorter and fewer than in the published setting, which is `Experiment()` without arguments.
 
 # %%
 from dataclasses import replace

@@ -1,8 +1,8 @@
 # %% [markdown]
-# # The way training takes
+# # Paths of training
 #
-# Adam from small random weights, in the plane of the two mechanisms: |m| grows first. Stars are the
-# theory's two fixed points at d → ∞.
+# Adam from small random weights, in the plane of |m| and |θ|: |m| grows first. Stars are the two
+# fixed points of the theory, d → ∞.
 
 # %%
 import matplotlib.pyplot as plt

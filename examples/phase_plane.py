@@ -1,8 +1,8 @@
 # %% [markdown]
 # # A small phase diagram
 #
-# A study over α and ω, drawn as it comes out of the store: blue where meaning has the lower
-# training loss, orange where position has. `dotphase phase-diagram` makes the large one.
+# A study over α and ω: blue where the semantic mechanism has the lower training loss, orange where
+# the positional one has. `dotphase phase-diagram` makes a larger one.
 
 # %%
 from pathlib import Path

@@ -1,9 +1,9 @@
 # %% [markdown]
-# # One sample, its lowest and its reached minimum
+# # The lowest and the reached minimum of one sample
 #
-# The inner landscape of one sample of the positional branch. The spring pulls it towards its field
-# w (cross), and its lowest minimum is the star. But its signal (square) lies in the other basin,
-# and that is where training leaves it.
+# The inner energy of one sample of the positional branch, with its field w (cross) and its lowest
+# minimum (star). The signal of the sample (square) lies in the other basin, and training ends
+# there.
 
 # %%
 import matplotlib.pyplot as plt

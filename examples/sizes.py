@@ -1,8 +1,8 @@
 # %% [markdown]
-# # How large is large
+# # The effect of d
 #
-# Trained test errors against 1/d, from both starts, and where the theory of reached minima says
-# they end.
+# Test errors after training against 1/d, from both starts, and the theory of reached minima at
+# 1/d = 0.
 
 # %%
 import matplotlib.pyplot as plt

@@ -2,16 +2,15 @@
 
     python examples/slurm.py STUDY.toml RUN.zarr
 
-It asks for jobs, hands units of work to them as they start, and writes what they find. Interrupted,
-it goes on when it is run again.
+It submits jobs, gives units of work to them as they start, and writes the results. After an
+interruption run it again.
 """
 
 import sys
 
+from dotphase.studies import read_study, run_study
 from dotphase.studies.run.certificates import make_certificates
-from dotphase.studies.run.runner import run_study
 from dotphase.studies.run.slurm import slurm_cluster
-from dotphase.studies.study.study import read_study
 
 
 def main(study: str, store: str) -> None:
@@ -21,9 +20,8 @@ def main(study: str, store: str) -> None:
         "walltime": "04:00:00",
         "prologue": ["source .venv/bin/activate"],
     }
-    keys = make_certificates(
-        "keys"
-    )  # without them whoever reaches the scheduler can run code as you
+    # Without certificates, anyone who can reach the scheduler can run code under your account.
+    keys = make_certificates("keys")
     with slurm_cluster("cpu", **options, security=keys) as cluster:
         print(cluster.job_script())
         cluster.adapt(maximum_jobs=8)

@@ -1,8 +1,8 @@
 # %% [markdown]
-# # Position and meaning exchange places
+# # The transition
 #
-# Both branches along the sample ratio, with bands of two standard errors, the test error of the
-# best predictor that sees positions only, and α_c, where the training losses cross.
+# Both branches along the sample ratio, with bands of two standard errors; the test error of the
+# best position-only predictor; and α_c, where the training losses cross.
 
 # %%
 import numpy as np
@@ -20,7 +20,7 @@ dotphase.critical(
 ).location
 
 # %% [markdown]
-# The numbers behind the picture, a row for every branch and value:
+# The numbers of the picture, one row for every branch and value:
 
 # %%
 curves.to_pandas()[

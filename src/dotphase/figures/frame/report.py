@@ -16,19 +16,19 @@ from ...results.estimate import plus_minus
 from .figure import Claim
 from .reproduce import Record, read_records
 
-TITLE = "A phase transition between positional and semantic learning: every figure again"
+TITLE = "A phase transition between positional and semantic learning: all figures recomputed"
 WHY = (
-    "A deviation is (ours − published) divided by the standard errors that are known, added in squares; most "
-    "published numbers come without one, and then only ours counts. The published transitions α_c and α_l were "
-    "computed with 144 Gauss–Hermite nodes; such a rule does not resolve the jumps of the inner minimisation, as "
-    "the last figure shows. Experiments: ours end at a minimum (L-BFGS), the published ones after 5000 steps of "
-    "gradient descent. At quick quality the counting models are trained for a few epochs, not 200, and count a "
-    "little worse than the published ones."
+    "A deviation is (ours − published) divided by the standard error; known errors are added in squares. Most "
+    "published numbers have no error, and then only ours is used. The published transitions α_c and α_l were "
+    "computed with 144 Gauss–Hermite nodes, which do not resolve the jumps of the inner minimisation (figure "
+    "“accuracy”). Our experiments end at a minimum (L-BFGS), the published ones after 5000 steps of gradient "
+    "descent. At quick quality the counting models are trained for a few epochs instead of 200, and are slightly "
+    "less accurate than the published ones."
 )
 
 
 def write_report(out: Path) -> Path:
-    """Write `out/report.html` about everything that was made in `out`."""
+    """Write `out/report.html`, with all figures in `out`."""
     path = out / "report.html"
     path.write_text(page(out, read_records(out)), encoding="utf-8")
     return path
@@ -115,7 +115,7 @@ def _parameters(study: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _plain(value: Any) -> str:
-    """Tables as short text: what is empty or not set is left out."""
+    """A table as short text, without empty entries."""
     if isinstance(value, dict):
         return ", ".join(
             f"{key} = {_plain(entry)}"

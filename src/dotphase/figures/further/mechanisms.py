@@ -1,4 +1,4 @@
-"""Two mechanisms on the counting task: where each looks in three sentences."""
+"""Two mechanisms on the counting task: the attention of each on three sentences."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ FIGURE = PaperFigure(
     title="Two mechanisms on the counting task",
     caption=(
         "Attention of two one-layer transformers that count letters, on three sentences (first seed). Row i of a "
-        "map is where position i looks; pairs of equal letters are framed. The semantic model (blue) looks at equal "
-        "letters wherever they stand; the positional one (orange) does the same whatever the letters are. Both "
-        "count right."
+        "map is the attention of position i; frames mark pairs of equal letters. The semantic model (blue) attends "
+        "to equal letters at any position; the attention of the positional model (orange) does not depend on the "
+        "letters. Both count correctly."
     ),
     studies=counting_study,
     draw=draw,

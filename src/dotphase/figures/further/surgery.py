@@ -86,11 +86,11 @@ FIGURE = PaperFigure(
     name="surgery",
     title="Surgery on the counting task",
     caption=(
-        "Each trained model is put into the unrestricted parameterisation, shaken by 10⁻³ per weight and trained on "
-        "by plain SGD with nothing restricted. Left: attention to one sentence before and after (first seed). "
-        "Right: share of wrong counts of the trained, the operated and the final model, and how far the weights "
-        "moved in training and after surgery; means over seeds with one standard error. Both stay where they are: "
-        "both are minima of one landscape."
+        "Each trained model is written as an unrestricted one, noise of 10⁻³ is added to each weight, and training "
+        "continues with plain SGD without the restriction. Left: attention on one sentence before and after (first "
+        "seed). Right: share of wrong counts of the trained model, of the operated one (with noise) and of the final "
+        "one; and the distance of the weights in training and after surgery. Means over seeds with one standard "
+        "error. Both keep their mechanism: both are minima of the same loss."
     ),
     studies=counting_study,
     draw=draw,

@@ -109,16 +109,16 @@ def _draw_convergence(axis: Axes, dataset: xarray.Dataset) -> None:
 
 FIGURE = PaperFigure(
     name="accuracy",
-    title="How accurate the averages are",
+    title="Accuracy of the averages",
     caption=(
         "The same equations with two rules for their Gaussian averages, at ω = 0.3. Dashed: the published method, a "
         "planar rule nested in itself, 144 nodes, with one local descent each; lines: scrambled Sobol' points with the "
         "lowest inner minimum, bands of one standard error; points: training at d = 1000. (a) The positional "
-        "overlap. (b) The difference of training losses, whose zero is α_c. From the 144 nodes themselves losses come "
-        "out too inaccurately for that (near 1.4); the published 1.24 came from finer rules at the same overlaps. "
-        "(c) The positional overlap at α = 1.25 against the number of nodes: Sobol' points know their error and "
-        "settle within it; tensor rules, with the same lowest inner minimum, vary by two per cent as their order "
-        "goes from 4 to 12."
+        "overlap. (b) The difference of training losses, which vanishes at α_c. The losses of the 144 nodes are too "
+        "inaccurate to locate it (near 1.4); the published 1.24 came from finer rules at the same overlaps. "
+        "(c) The positional overlap at α = 1.25 against the number of nodes: Sobol' points converge within their "
+        "error bars; tensor rules, with the same lowest inner minimum, vary by two per cent as their order "
+        "grows from 4 to 12."
     ),
     studies=studies,
     draw=draw,

@@ -244,8 +244,8 @@ class Processes(Cluster):
 
 @contextmanager
 def _scheduler(lives: int, security: Security) -> Iterator[str]:
-    """The address of a scheduler in this process. Connections are encrypted: nobody else on this
-    machine can use it."""
+    """The address of a scheduler in this process. Connections are encrypted, so other users of
+    this machine cannot use it."""
     import dask.config
     from distributed import LocalCluster
 
