@@ -14,7 +14,7 @@ def pages() -> Iterator[Page]:
     from dotphase.cli.app import app
 
     text = (
-        "# Commands\n\nEvery command takes `--help`; those that answer take `--json`. Exit codes: 0 answered, 1 some"
+        "# Commands\n\nEvery command has `--help`; most have `--json`. Exit codes: 0 answered, 1 some"
         " points failed, 2 bad input (one line), 3 no answer (stalled), 130 interrupted.\n"
     )
     for path, command in _walk(typer.main.get_command(app), ["dotphase"]):
@@ -25,7 +25,7 @@ def pages() -> Iterator[Page]:
             for parameter in command.params
             if getattr(parameter, "name", "") != "help"
         ]
-        text += table(["", "", "default"], rows) if rows else ""
+        text += table(["option", "meaning", "default"], rows) if rows else ""
     yield "commands", text
 
 

@@ -21,8 +21,8 @@ kernelspec:
 ---"""
 HEAD = """# Gallery
 
-Every picture with the code that draws it. The first ones are scripts of `examples/`, run when this site is built; below
-them the [figures of the paper and beyond](../figures.md), each with its study, its code and its data.
+Every picture with the code that draws it. The first ones are scripts in `examples/`, executed when the site is built.
+The others are the [figures of the paper and further ones](../figures.md), each with its study, its code and its data.
 
 """
 
@@ -48,7 +48,7 @@ def pages() -> Iterator[Page]:
         listed += f"examples/{name}\n"
     yield (
         "gallery",
-        f"{HEAD}{_grid(cards)}\n## Figures of the paper, and new ones\n\n{_grid(_figures())}\n"
+        f"{HEAD}{_grid(cards)}\n## Figures of the paper, and further ones\n\n{_grid(_figures())}\n"
         + _toctree(listed),
     )
 

@@ -68,7 +68,7 @@ def room(found: Any) -> str:
 
 
 def _index(top: dict[str, Any], parts: dict[str, str]) -> str:
-    text = "# Public names\n\nEverything here is `dotphase.NAME`; it is loaded when it is first used.\n"
+    text = "# Public names\n\nUse these as `dotphase.NAME`. Each is loaded on first use.\n"
     rooms = dict.fromkeys([*ROOMS, *(room(found) for found in top.values())])
     for folder in rooms:
         inside = {name: found for name, found in top.items() if room(found) == folder}
@@ -77,10 +77,11 @@ def _index(top: dict[str, Any], parts: dict[str, str]) -> str:
                 [f"[`{name}`](#dotphase.{name})", first_line(found)]
                 for name, found in inside.items()
             ]
-            text += f"\n## {ROOMS.get(folder, folder)}\n\n{table(['name', ''], rows)}"
-    text += "\n## Parts with names of their own\n\n"
+            text += f"\n## {ROOMS.get(folder, folder)}\n\n{table(['name', 'meaning'], rows)}"
+    text += "\n## Submodules\n\n"
     text += table(
-        ["part", ""], [[f"[`dotphase.{part}`]({part}.md)", title] for part, title in parts.items()]
+        ["submodule", "contents"],
+        [[f"[`dotphase.{part}`]({part}.md)", title] for part, title in parts.items()],
     )
     listed = "\n".join([*top, *parts])
     return f"{text}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
