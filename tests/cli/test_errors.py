@@ -37,10 +37,10 @@ def run(*words):
         (("transition",), "Missing argument"),
         (("transition", "magic"), "transition: expected one of train-loss"),
         (
-            ("transition", "train-loss", "--between", "-1:5"),
+            ("transition", "train-loss", "--range", "-1:5"),
             "between: sample_ratio: α must be positive",
         ),
-        (("transition", "train-loss", "--between", "5:1"), "expected low < high"),
+        (("transition", "train-loss", "--range", "5:1"), "expected low < high"),
         (
             ("transition", "train-loss", "--budget", 100),
             "budget: 100 nodes do not allow the first rule",

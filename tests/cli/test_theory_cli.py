@@ -83,7 +83,7 @@ def test_the_onset_of_an_instability_is_a_transition():
     words = (
         "--omega",
         "0.3",
-        "--between",
+        "--range",
         "1.5:2",
         "--budget",
         "2048",

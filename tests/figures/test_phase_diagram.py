@@ -72,7 +72,7 @@ def test_phase_diagram_command_goes_on_with_what_is_there(tmp_path):
 
 
 def test_transition_command():
-    options = ["--omega", "0.3", "--between", "1.4:1.6", "--precision", "0.02", "--json"]
+    options = ["--omega", "0.3", "--range", "1.4:1.6", "--precision", "0.02", "--json"]
     ran = CliRunner().invoke(app, ["transition", "linear", *options])
     assert ran.exit_code == 0, ran.output
     answer = json.loads(ran.output)
@@ -84,7 +84,7 @@ def test_transition_command():
     "arguments",
     [
         ["transition", "magic"],
-        ["transition", "linear", "--between", "1:2:3"],
+        ["transition", "linear", "--range", "1:2:3"],
         ["phase-diagram", "--alphas", "nonsense", "--out", "unused"],
         ["phase-diagram", "--omegas", "0.1:2:3", "--out", "unused"],
     ],

@@ -133,3 +133,24 @@ def test_training_from_random_weights_does_not_end_below_the_winner(scenario):
         losses.append(min(float(run.train_loss.value) for run in runs))
     mean, error = np.mean(losses), np.std(losses, ddof=1) / np.sqrt(len(losses))
     assert mean > at_d.value - 3 * np.hypot(error, at_d.error)
+
+
+def test_a_crossing_of_saddles_is_no_transition():
+    options = {"between": (1.2, 2.2), "precision": 0.05, "scan": 4}
+    found = dotphase.critical(RANK_TWO, mechanisms=("semantic", "positional"), **options)
+    assert found.outcome == "absent"
+    assert "saddle" in found.reason
+
+
+def test_the_mixed_mechanism_of_rank_two_sets_in_continuously():
+    options = {"between": (0.4, 1.5), "precision": 0.1, "scan": 4, "rule": Sobol(2**12)}
+    found = dotphase.critical(RANK_TWO, mechanisms=("positional", "mixed"), **options)
+    assert "continuous" in found.reason
+    assert found.kind == "instability"
+    assert abs(found.location.value - 0.59) < 3 * np.hypot(found.location.error, 0.022)
+
+
+def test_the_command_line_names_two_mechanisms():
+    answer = CliRunner().invoke(app, ["transition", "train-loss", "--between", "0.2:5"])
+    assert answer.exit_code == 2
+    assert "--range" in answer.stderr

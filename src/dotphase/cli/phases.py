@@ -136,7 +136,7 @@ def transition(
         str,
         typer.Option(
             "--branch",
-            help="Of spinodal, instability and replicon: semantic, positional or uninformed.",
+            help="Of spinodal, instability and replicon: semantic, positional, mixed or uninformed.",
         ),
     ] = "semantic",
     direction: Annotated[
@@ -148,7 +148,15 @@ def transition(
     minimum: Minimum = "lowest",
     along: Along = "alpha",
     between: Annotated[
-        str, typer.Option("--between", help="Interval of the parameter to search, first:last.")
+        str | None,
+        typer.Option(
+            "--between",
+            help="Of train-loss: two mechanisms, like semantic,mixed. [default: semantic,positional; "
+            "the winners at the two ends of the interval where columns can share the work]",
+        ),
+    ] = None,
+    interval: Annotated[
+        str, typer.Option("--range", help="Interval of the parameter to search, first:last.")
     ] = "0.2:5",
     precision: Annotated[
         float, typer.Option("--precision", help="Largest standard error of the parameter.")
@@ -160,9 +168,10 @@ def transition(
     """The α (or another parameter) of a transition. With its error, by root-finding on solved branches."""
     from ..theory.branches.transitions import critical, first_nodes
 
-    low, high = numbers("--between", between, "first:last")
+    low, high = numbers("--range", interval, "first:last")
     options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
     options |= {"rule": first_nodes(kind, budget, seed), "minimum": minimum}
+    options |= {"mechanisms": _two_mechanisms(between)}
     found = critical(task, kind, along, between=(low, high), **options)
     absent = found.outcome == "absent"
     if as_json:
@@ -189,6 +198,20 @@ def transition(
         typer.echo(
             f"{found.evaluations} evaluations, up to {found.nodes} nodes, {found.seconds:.1f} s"
         )
+
+
+def _two_mechanisms(between: str | None) -> tuple[str, str] | None:
+    from ..theory.solver.starts import NAMES
+
+    if between is None:
+        return None
+    names = between.split(",")
+    if len(names) != 2 or names[0] == names[1] or not set(names) <= set(NAMES):
+        raise ValueError(
+            f"--between: expected two of {', '.join(NAMES)}, like semantic,mixed, got {between!r}; "
+            "the interval of the parameter is --range"
+        )
+    return names[0], names[1]
 
 
 def _summary(dataset: xarray.Dataset) -> dict[str, Any]:

@@ -39,15 +39,16 @@ class Theory(Computation):
     - `batch`: points in a unit of work, without `follow`.
 
     With both a semantic and a positional branch, `margin` = ε_t(semantic) − ε_t(positional) with
-    its error, and `winner`: the mechanism of lower training loss, "undecided" within two errors,
-    "unknown" where a solve stalled.
+    its error, and `winner`: the mechanism of lowest training loss, "undecided" within two errors,
+    "unknown" where a solve stalled. With a mixed branch a saddle does not win: "unknown" where the
+    lowest branch is one.
     """
 
     place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ("branches",)
 
     kind: Literal["theory"] = "theory"
-    branches: tuple[Literal["semantic", "positional", "uninformed"], ...] = (
+    branches: tuple[Literal["semantic", "positional", "mixed", "uninformed"], ...] = (
         "semantic",
         "positional",
     )
@@ -129,19 +130,22 @@ class Theory(Computation):
         return arrays
 
     def _against(self, several: list[Found], rule: Any) -> tuple[float, float, str]:
-        from ...theory.branches.rows import compared
+        from ...theory.branches.rows import margin_between, winner_among
 
         if not self._compares:
             return np.nan, np.inf, "unknown"
         semantic, positional = (
             several[self.branches.index(name)] for name in ("semantic", "positional")
         )
-        return compared(semantic, positional, rule)
+        margin, error = margin_between(semantic, positional, rule)
+        return margin, error, winner_among(several, rule, saddles="mixed" in self.branches)
 
     def _judged(self, margin: float, winner: str) -> Sequence[str]:
         """The branches whose replica symmetry is computed."""
         if self.stability != "winner" or winner in ("undecided", "unknown"):
             return self.branches if self.stability else ()
+        if winner in self.branches:
+            return (winner,)
         return ("semantic" if margin < 0 else "positional",)
 
     def _solved(
@@ -168,8 +172,8 @@ class Theory(Computation):
 
 
 class Mixed(Computation):
-    """Solved from θ in the first column and m in the second; m and theta are sizes, ‖m_1‖ and
-    ‖θ_1‖. As α grows, θ can set in continuously: `mechanism` says what the fixed point has.
+    """Solved from the mixed start; m and theta are sizes, ‖m_1‖ and ‖θ_1‖. As α grows, θ can set in
+    continuously: `mechanism` says what the fixed point has.
 
     - `nodes`: of the Gaussian average; `seed`: of the scrambling.
     """

@@ -26,6 +26,7 @@ from ..stability.linearised import Linearised, linearise
 from ..stability.linearised import around as map_around
 from ..stability.spectra import spectra
 from ..stability.stability import breaking
+from .search import is_saddle
 
 # A neighbour is a good start: if few evaluations do not converge, the named start is tried.
 FROM_NEIGHBOUR = SolverOptions(attempt=12)
@@ -156,22 +157,37 @@ def breaking_at(found: Found) -> Breaking | None:
     )
 
 
-def compared(semantic: Found, positional: Found, rule: Sobol) -> tuple[float, float, str]:
-    """ε_t(semantic) − ε_t(positional), its error, and the mechanism of lower training loss.
+def margin_between(one: Found, two: Found, rule: Sobol) -> tuple[float, float]:
+    """ε_t(one) − ε_t(two) and its error.
 
-    Both branches have the same nodes, and what their errors share cancels in the error of the
-    difference. The winner is "undecided" within two errors, and "unknown" where one of the two is
-    no fixed point.
+    Both have the same nodes, and what their errors share cancels in the error of the difference.
     """
-    one, two = semantic.line, positional.line
-    margin = float(semantic.solution.train_loss.value - positional.solution.train_loss.value)
-    if one is None or two is None:
-        return margin, np.inf, "unknown"
-    same_nodes = semantic.solution.nodes == positional.solution.nodes
-    apart = one.deviations.train_loss - two.deviations.train_loss
-    errors = [float(found.solution.train_loss.error) for found in (semantic, positional)]
-    error = float(rule.error(apart)) if same_nodes else float(np.linalg.norm(errors))
-    kinds = semantic.solution.mechanism, positional.solution.mechanism
-    winner = kinds[0] if margin < 0 else kinds[1]
-    decided = abs(margin) > 2 * error or kinds[0] == kinds[1]
-    return margin, error, winner if decided else "undecided"
+    margin = float(one.solution.train_loss.value - two.solution.train_loss.value)
+    if one.line is None or two.line is None:
+        return margin, np.inf
+    if one.solution.nodes == two.solution.nodes:
+        apart = one.line.deviations.train_loss - two.line.deviations.train_loss
+        return margin, float(rule.error(apart))
+    errors = [float(found.solution.train_loss.error) for found in (one, two)]
+    return margin, float(np.linalg.norm(errors))
+
+
+def winner_among(several: Sequence[Found], rule: Sobol, saddles: bool) -> str:
+    """The mechanism of lowest training loss; "undecided" within two errors, "unknown" where one of
+    them is no fixed point.
+
+    With `saddles`, stability is worked out and a saddle does not win; "unknown" if all are.
+    """
+    if any(found.line is None for found in several):
+        return "unknown"
+    order = sorted(several, key=lambda found: float(found.solution.train_loss.value))
+    if saddles:
+        stable = [found for found in order if not is_saddle(found.solution)]
+        if not stable or stable[0] is not order[0]:
+            return "unknown"
+    best = order[0]
+    others = [f for f in order[1:] if f.solution.mechanism != best.solution.mechanism]
+    if not others or (saddles and is_saddle(others[0].solution)):
+        return best.solution.mechanism
+    margin, error = margin_between(best, others[0], rule)
+    return best.solution.mechanism if abs(margin) > 2 * error else "undecided"

@@ -2,7 +2,8 @@
 
 A transition is a root of a difference along a parameter p, with the branches solved at every p:
 
-    train-loss    ε_t(semantic) − ε_t(positional) = 0    the global minimum changes mechanism (α_c)
+    train-loss    ε_t(semantic) − ε_t(positional) = 0    the global minimum changes mechanism (α_c); other two
+                                                         mechanisms if asked for
     linear        ε_g(semantic) − ε_lin = 0              attention beats the linear positional baseline (α_l)
     instability   Re μ − 1 = 0                           a small signal of the other mechanism grows on a branch: μ is
                                                          the leading eigenvalue of ∂map/∂x along its overlap
@@ -17,7 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,11 +30,12 @@ from ..baseline import linear_baseline
 from ..solver.checks import check_nodes, check_scenario
 from ..solver.solution import Solution
 from ..solver.solve import Minimum
-from ..solver.starts import NAMES
+from ..solver.starts import NAMES, usual_starts
 from ..stability.linearised import linearise
 from ..stability.spectra import spectra
 from ..stability.stability import LETTERS, PARTS, named_eigenvalues
 from .continuation import spinodal
+from .phases import phase, stability_of
 from .roots import (
     SCANNED,
     Absent,
@@ -44,28 +46,29 @@ from .roots import (
     refined_root,
     scan_points,
 )
-
-if TYPE_CHECKING:
-    pass
+from .search import is_saddle
 
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
 SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
 OTHER = {
     "semantic": "m",
     "positional": "theta",
+    "mixed": "theta",
     "uninformed": "theta",
 }  # which small signal may grow on a branch
 
 
 def _difference(
-    scenario: Scenario, kind: str, along: str, branch: str, direction: str
+    scenario: Scenario,
+    kind: str,
+    along: str,
+    branch: str,
+    direction: str,
+    mechanisms: tuple[str, str],
 ) -> Difference:
     if kind == "train-loss":
-        signs = (
-            "the semantic branch has the lower training loss",
-            "the positional branch has the lower training loss",
-        )
-        return Difference(scenario, along, ("semantic", "positional"), _losses_apart, signs)
+        signs = tuple(f"the {name} branch has the lower training loss" for name in mechanisms)
+        return Difference(scenario, along, mechanisms, _losses_apart, (signs[0], signs[1]))
     if kind == "linear":
         signs = tuple(
             f"the semantic test error is {word} the linear baseline's"
@@ -87,9 +90,9 @@ def _difference(
 
 
 def _losses_apart(found: list[Solution]) -> tuple[float, np.ndarray]:
-    semantic, positional = found
-    value = float(semantic.train_loss.value - positional.train_loss.value)
-    return value, semantic.deviations.train_loss - positional.deviations.train_loss
+    one, two = found
+    value = float(one.train_loss.value - two.train_loss.value)
+    return value, one.deviations.train_loss - two.deviations.train_loss
 
 
 def _above_the_baseline(found: list[Solution]) -> tuple[float, np.ndarray]:
@@ -126,6 +129,7 @@ def critical(
     direction: str | None = None,
     minimum: Minimum = None,
     progress: Progress = None,
+    mechanisms: tuple[str, str] | None = None,
 ) -> Transition:
     """The value of a parameter at which a transition takes place, ± its error.
 
@@ -147,6 +151,12 @@ def critical(
       θ on the others.
     - `progress`: True for a bar, or a function called with the number of values tried so far and
       None.
+    - `mechanisms`: the two of `train-loss`; semantic and positional unless given. Where columns can
+      share the work, those that win at the two ends of `between`. Two losses cross (first order),
+      or one mechanism turns into the other where it becomes unstable (continuous: then that is
+      located, and `reason` says so). A crossing of saddles is no transition.
+
+    **Returns**: a `Transition`.
 
     **Example**
 
@@ -161,9 +171,17 @@ def critical(
     check_nodes(rule, budget)
     if kind == "spinodal":
         return spinodal(scenario, branch, along, between, precision, rule, scan, minimum, progress)
+    shared = len(usual_starts(scenario)) > 2
     began, points = time.perf_counter(), scan_points(between, scan)
+    pair = mechanisms or ("semantic", "positional")
+    if kind == "train-loss" and shared:
+        try:
+            pair = mechanisms or _winners(scenario, along, between, minimum)
+        except Absent as error:
+            nothing = Estimate(np.nan, np.inf)
+            return Transition(kind, along, nothing, "absent", str(error), 0, rule.count, 0.0)
     new = lambda tried: replace(
-        _difference(scenario, kind, along, branch, direction), minimum=minimum, tried=tried
+        _difference(scenario, kind, along, branch, direction, pair), minimum=minimum, tried=tried
     )
     if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
         with counting(progress, f"{kind} transition") as tried:
@@ -184,9 +202,74 @@ def critical(
             difference = new(tried)
             p = coarse_root(difference, points, rule, precision)
             location, nodes, reason = refined_root(difference, p, rule, precision, budget)
+        if kind == "train-loss" and shared:
+            _check_crossing(difference, pair, location, reason)
     except Absent as error:
+        pure = next((name for name in pair if name != "mixed"), None)
+        if kind == "train-loss" and "mixed" in pair and pure is not None:
+            return _continuous(scenario, pure, along, between, precision, budget, minimum, progress)
         return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
     return end(location, "imprecise" if reason else "located", reason, nodes)
+
+
+def _winners(
+    scenario: Scenario, along: str, between: tuple[float, float], minimum: Minimum
+) -> tuple[str, str]:
+    """The mechanisms that win at the two ends of an interval."""
+    ends = [phase(scenario.vary(**{along: p}), rule=Sobol(2**13), minimum=minimum) for p in between]
+    low, high = (found.winner for found in ends)
+    for p, found in zip(between, ends, strict=True):
+        if found.winner not in NAMES:
+            raise Absent(f"at {along} = {p:.4g} the winner is {found.winner}: {found.reason}")
+    if low == high:
+        raise Absent(f"the {low} mechanism wins at both ends of the interval")
+    return high, low
+
+
+def _check_crossing(
+    difference: Difference, pair: tuple[str, str], location: Estimate, reason: str
+) -> None:
+    """Raise `Absent` if the losses of two branches cross, but it is no transition of first order:
+    one of them is a saddle there, or the mixed one ends there."""
+    if "mixed" in pair and reason:
+        raise Absent(reason)
+    for name in pair:
+        solution = difference.last.get(name)
+        if isinstance(solution, Solution) and is_saddle(solution):
+            raise Absent(
+                f"the losses of the {' and the '.join(pair)} branch cross at {difference.along} = "
+                f"{location:.4g}, but there the {name} one is a saddle, {stability_of(solution)}"
+            )
+
+
+def _continuous(
+    scenario: Scenario,
+    branch: str,
+    along: str,
+    between: tuple[float, float],
+    precision: float,
+    budget: int,
+    minimum: Minimum,
+    progress: Progress,
+) -> Transition:
+    """Where a branch with one signal becomes unstable along the other: there it turns into the
+    mixed one."""
+    found = critical(
+        scenario,
+        "instability",
+        along,
+        between,
+        precision,
+        budget,
+        branch=branch,
+        minimum=minimum,
+        progress=progress,
+    )
+    if found.outcome == "absent":
+        return found
+    letter = LETTERS.get(OTHER[branch], OTHER[branch])
+    how = f"continuous: the {branch} branch becomes unstable along {letter} and turns mixed"
+    return replace(found, reason="; ".join([how, *([found.reason] if found.reason else [])]))
 
 
 def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
