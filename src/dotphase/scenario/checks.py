@@ -29,6 +29,8 @@ def check_attention(role: str, attention: Attention, length: int) -> None:
     complaint = _of_form(attention.form, length, numbers)
     if not complaint and attention.kind == "custom":
         complaint = _of_values(attention, length)
+        if not complaint and role == "student":
+            complaint = _of_jumps(attention, length)
     if complaint:
         raise ValueError(f"{role}: its function {complaint}")
 
@@ -75,6 +77,39 @@ def _of_values(attention: Attention, length: int) -> str:
     if not np.isfinite(matrices(attention, fields)).all():
         return "returns NaN or infinity at fields of order one"
     return _of_indices(attention, fields[..., 0])
+
+
+@lru_cache(maxsize=1024)
+def _of_jumps(attention: Attention, length: int) -> str:
+    """Whether the matrices jump: then S(1) − S(0) along a path of fields is not the integral of dS/dt,
+    however finely it is taken."""
+    import jax
+
+    ends = np.random.default_rng(1).normal(size=(2, length, attention.rank))
+
+    def apart(count: int) -> float:
+        t = (np.arange(count) + 0.5) / count
+        path = ends[0][..., None] + (ends[1] - ends[0])[..., None] * t
+        along = np.broadcast_to((ends[1] - ends[0])[..., None], path.shape)
+        function = lambda fields: lifted(attention.form)(fields, **attention.values)
+        with jax.enable_x64(True):
+            _, slopes = jax.jvp(function, (path,), (along,))
+        first, last = (matrices(attention, end[..., None])[..., 0] for end in ends)
+        gap = np.abs(last - first - np.asarray(slopes).mean(-1)).max()
+        return float(gap / (np.abs(last - first).max() + 1e-12))
+
+    if apart(2**8) < 0.01 or apart(2**14) < 0.01:
+        return ""
+    return "is not differentiable: it jumps, and neither theory nor training can follow it"
+
+
+@lru_cache(maxsize=1024)
+def is_scale_free(attention: Attention, length: int) -> bool:
+    """Whether S[ch] = S[h] for every c > 0, while S depends on h."""
+    fields = np.random.default_rng(2).normal(size=(length, attention.rank, 8))
+    first, *scaled = (matrices(attention, c * fields) for c in (1.0, 0.1, 0.5, 3.0))
+    alike = all(np.allclose(first, other, rtol=1e-6, atol=1e-9) for other in scaled)
+    return alike and not np.allclose(first, first[..., :1])
 
 
 def _of_indices(attention: Attention, fields: np.ndarray) -> str:

@@ -135,6 +135,10 @@ def phase_of(solutions: Sequence[Solution], reason: str = "") -> Phase:
     if stability_of(best).startswith("undecided"):
         reason = "; ".join([*([reason] if reason else []), f"the winner is {stability_of(best)}"])
     others = [s for s in found if s is not best]
+    alike = sum(s.mechanism == best.mechanism for s in others)
+    if alike:
+        several = f"{alike + 1} different fixed points are {best.mechanism}"
+        reason = "; ".join([*([reason] if reason else []), several])
     above = [s for s in others if by_loss(s) >= by_loss(best)]
     if len(above) < len(others):
         reason = "a saddle lies below the lowest minimum that was found: there must be another"

@@ -26,7 +26,7 @@ from ...scenario.scenario import Scenario
 from ..solver.options import SolverOptions
 from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
-from ..solver.starts import NAMES, random_start
+from ..solver.starts import random_start, usual_starts
 from ..solver.starts import start as named_start
 
 
@@ -52,7 +52,8 @@ def find_fixed_points(
 
     **Example**: `[s.mechanism for s in find_fixed_points(paper(alpha=2, omega=0.3))]`.
     """
-    starts: list[Start] = [*NAMES, *_mixtures(scenario), *random_starts(scenario), *extra]
+    named = [*usual_starts(scenario), "uninformed"]
+    starts: list[Start] = [*named, *_mixtures(scenario), *random_starts(scenario), *extra]
     with counting(progress, "fixed points") as tried:
         search = Search(scenario, rule, minimum, tried)
         for start in starts:
@@ -84,14 +85,9 @@ class Search:
 
     def begin(self, start: Start, solver: SolverOptions | None = None) -> Solution | None:
         """Solve from a start; the fixed point, if it is a new one."""
-        try:
-            solution = solve(
-                self.scenario, start, rule=self.rule, rtol=None, minimum=self.minimum, solver=solver
-            )
-        except ValueError:
-            if isinstance(start, str):  # a scenario without positions has no positional start
-                return None
-            raise
+        solution = solve(
+            self.scenario, start, rule=self.rule, rtol=None, minimum=self.minimum, solver=solver
+        )
         self.solves += 1
         self.tried()
         if solution.outcome == "stalled":
@@ -174,10 +170,9 @@ def random_starts(scenario: Scenario, count: int = 3) -> list[Overlaps]:
 
 
 def _mixtures(scenario: Scenario) -> list[Overlaps]:
-    try:
-        semantic, positional = (named_start(scenario, name) for name in ("semantic", "positional"))
-    except ValueError:
+    if not np.any(scenario.law.gram):
         return []
+    semantic, positional = (named_start(scenario, name) for name in ("semantic", "positional"))
     mixtures = []
     for share, response in product((0.25, 0.5, 0.75), (0.5, 2.0)):
         part = lambda a, b, share=share: share * a + (1 - share) * b

@@ -7,15 +7,21 @@ from typing import Any
 from ...numerics.extras import free_memory
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
+from ...scenario.checks import is_scale_free
 from ...scenario.scenario import Scenario
 from ..state_evolution.nodes import BLOCK
 
 
 def check_scenario(scenario: Any) -> None:
-    """Refuse what is no scenario."""
+    """Refuse what is no scenario, and one whose loss has no minimum."""
     if not isinstance(scenario, Scenario):
         raise ValueError(
             f"scenario: expected a Scenario, such as dotphase.paper(), got {type(scenario).__name__}"
+        )
+    if scenario.ridge > 0 and is_scale_free(scenario.student, scenario.length):
+        raise ValueError(
+            "student: S[ch] = S[h] for every c > 0, so that smaller weights cost less ridge and predict the same: "
+            "the loss has no minimum; set ridge=0 or let S depend on the size of its fields"
         )
 
 

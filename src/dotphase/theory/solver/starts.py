@@ -22,7 +22,10 @@ NOISE = 0.1  # variance of the noise, in units of the signal's
 
 
 def usual_starts(scenario: Scenario) -> tuple[str, ...]:
-    """The starts of the mechanisms that may win: `mixed` only where columns can share the work."""
+    """The starts of the mechanisms that may win: `mixed` only where columns can share the work, and
+    without encodings `semantic` alone."""
+    if not np.any(scenario.law.gram):
+        return NAMES[:1]
     return NAMES[:2] if len(np.asarray(scenario.student.spread)) == 1 else NAMES[:3]
 
 
