@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ..theory.solver.solution import Solution
 
-STARTS = ("semantic", "positional")  # starts that theory and experiments share
+STARTS = ("semantic", "positional", "mixed")  # starts that theory and experiments share
 OBSERVABLES = ("test_error", "train_loss", "q", "m", "theta")
 SYMBOLS = {"test_error": "ε_g", "train_loss": "ε_t", "q": "q", "m": "|m|", "theta": "|θ|"}
 
@@ -124,6 +124,8 @@ class Comparison(Result):
                     "replica_symmetry": self.symmetry[start],
                     "gamp": self.passed[start].outcomes,
                     "training": self.trained[start].outcomes,
+                    "mechanism": self.theory[start].mechanism,
+                    "training_mechanisms": list(self.trained[start].mechanisms),
                 }
                 for start in self.theory
             },
@@ -136,14 +138,30 @@ class Comparison(Result):
             lines.append(
                 f"{start}: theory {self.theory[start].outcome} ({self.symmetry[start]}), {counts}"
             )
+            lines.extend(self._left(start))
         return "\n".join(lines)
+
+    def _left(self, start: str) -> list[str]:
+        """A line if training ended in another mechanism than the theory it is compared with."""
+        theory, ended = self.theory[start].mechanism, self.trained[start].mechanisms
+        elsewhere = [
+            f"{name} (seed {run.seed})"
+            for name, run in zip(ended, self.trained[start].runs, strict=True)
+            if name != theory
+        ]
+        if not elsewhere:
+            return []
+        saddle = " It is a saddle." if _is_saddle(self.theory[start]) else ""
+        return [
+            f"  the theory is {theory}; training ended elsewhere: {', '.join(elsewhere)}.{saddle}"
+        ]
 
 
 def compare(
     scenario: Scenario,
     d: int | None = None,
     seeds: int | Iterable[int] = 8,
-    starts: Sequence[str] = STARTS,
+    starts: Sequence[str] | None = None,
     *,
     minimum: str = "reached",
     data: Data | None = None,
@@ -151,15 +169,21 @@ def compare(
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and compare the results.
 
-    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name; `minimum`
-    of theory and message passing, as in `solve`: the reached one by default, since training finds
-    it (docs/minima.md), together with the lowest; `data`, sentences for the experiments, as in
-    `train`; `progress`, True for a bar or a function `progress(done, total)`.
+    **Arguments**: `scenario`; `d` and `seeds` of the two experiments; `starts`, by name: semantic and
+    positional unless given, and mixed where columns can share the work; `minimum` of theory and
+    message passing, as in `solve`: the reached one by default, since training finds it
+    (docs/minima.md), together with the lowest; `data`, sentences for the experiments, as in `train`;
+    `progress`, True for a bar or a function `progress(done, total)`.
+
+    **Returns**: a `Comparison`. Where training ended in another mechanism than the theory it is
+    compared with, it says so, seed by seed.
 
     **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
     """
     from ..theory.solver.solve import solve
+    from ..theory.solver.starts import usual_starts
 
+    starts = usual_starts(scenario) if starts is None else starts
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:
         raise ValueError(
@@ -204,6 +228,12 @@ def compare(
 
 def _symmetry(lowest: Solution) -> str:
     return lowest.stability.symmetry if lowest.outcome != "stalled" else "replica symmetry unknown"
+
+
+def _is_saddle(solution: Solution) -> bool:
+    from ..theory.branches.search import is_saddle
+
+    return solution.outcome != "stalled" and is_saddle(solution)
 
 
 def theory_value(solution: Solution, name: str) -> Estimate | None:

@@ -126,6 +126,17 @@ class Runs(Result):
     def rows(self) -> list[dict[str, Any]]:
         return [row for run in self.runs for row in run.rows()]
 
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """What each seed has learned: semantic, positional, mixed or uninformed; "diverged" if it
+        gave no answer.
+
+        Weights that know nothing have overlaps with the noise of d entries: m ~ √(v/d) and θ ~
+        γ√(v/d), v = q/γ their variance. What is beyond five times that is a signal.
+        """
+        gamma = self.scenario.law.mean_gamma
+        return tuple(_mechanism(run.overlaps, gamma, self.dimension) for run in self.runs)
+
     def arrays(self) -> dict[str, Any]:
         answered = [run for run in self.runs if run.overlaps is not None]
         if len(answered) < len(
@@ -220,3 +231,14 @@ def _token_means(overlaps: WeightOverlaps) -> dict[str, Any]:
 def _stacked(several: Any) -> WeightOverlaps:
     """WeightOverlaps with a new first axis."""
     return WeightOverlaps(*map(np.stack, zip(*several, strict=True)))
+
+
+def _mechanism(overlaps: WeightOverlaps | None, gamma: np.ndarray, d: int) -> str:
+    if overlaps is None:
+        return "diverged"
+    variance = np.trace(overlaps.q, axis1=1, axis2=2) / gamma / overlaps.q.shape[1]
+    noise = 5 * np.sqrt(variance / d)
+    positional = np.abs(overlaps.m).max() > noise.max()
+    semantic = np.abs(overlaps.theta).max() > (gamma * noise).max()
+    both = {(True, True): "mixed", (True, False): "positional", (False, True): "semantic"}
+    return both.get((bool(positional), bool(semantic)), "uninformed")
