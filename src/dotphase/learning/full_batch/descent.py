@@ -94,21 +94,17 @@ class Descent:
         return History(overlaps, np.array(losses), np.array(sizes), *ending)
 
     def _step(self, g: np.ndarray, size: float, momentum: float, pending: Pending) -> None:
-        modes, signals = self.modes, len(self.signals.group)
+        modes = self.modes
         flat = g.reshape(*g.shape[:2], -1)
-        per_share = self.alpha / (modes.law.weight[modes.group] * g.shape[-1])
-        force = per_share * (flat @ modes.fields.swapaxes(1, 2))
-        force[..., :signals] += self.alpha * modes.signal_forces(g.mean(-1))
-        force[..., :signals] *= self.moving
+        force = modes.forces(flat, self.alpha)
+        force[..., : len(self.signals.group)] *= self.moving
         moved = size * (force - self.ridge * modes.amplitudes) + momentum * modes.velocities
         modes.velocities = moved
         modes.amplitudes = modes.amplitudes + moved
         pending.push(flat, size, self.ridge, momentum)
 
 
-def _moving(
-    scenario: Scenario, first: Decomposition, signals: Signals, law: Law
-) -> np.ndarray:
+def _moving(scenario: Scenario, first: Decomposition, signals: Signals, law: Law) -> np.ndarray:
     """One for amplitudes of signals that may move, zero for those that a symmetry keeps at zero,
     (r_s, A)."""
     if law is not scenario.law:

@@ -78,8 +78,7 @@ class LearningCurve(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         return [
-            {"step": step, "time": time}
-            | {name: getattr(self, name)[step] for name in OBSERVABLES}
+            {"step": step, "time": time} | {name: getattr(self, name)[step] for name in OBSERVABLES}
             for step, time in enumerate(self.times.tolist())
         ]
 

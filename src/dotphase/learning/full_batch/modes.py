@@ -65,9 +65,15 @@ class Modes:
         """‖Q‖²/d = Σ_k ν_k Σ_j |A_j|², (R,)."""
         return (self.law.weight[self.group] * self.amplitudes**2).sum((1, 2))
 
-    def signal_forces(self, mean: np.ndarray) -> np.ndarray:
-        """Σ_l P_jl E[g_l], (R, r_s, A), of E[g], (R, r_s, L)."""
-        return mean @ self.signals.encodings.T
+    def forces(self, g: np.ndarray, alpha: float) -> np.ndarray:
+        """The force of all samples along every mode, (R, r_s, J), where they push with g, (R, r_s,
+        L N)."""
+        paths = self.noise.shape[-1]
+        share = self.law.weight[self.group]
+        force = alpha / (share * paths) * (g @ self.fields.swapaxes(1, 2))
+        mean = g.reshape(*g.shape[:2], -1, paths).mean(-1)
+        force[..., : len(self.signals.group)] += alpha * mean @ self.signals.encodings.T
+        return force
 
     def overlaps(self) -> WeightOverlaps:
         """q_l, m_l, θ_l of every replicate."""

@@ -65,7 +65,9 @@ def _sequence(steps: int | None, time: float | None, given: StepSize) -> np.ndar
     if sizes.ndim != 1 or not sizes.size or not (np.isfinite(sizes) & (sizes > 0)).all():
         raise ValueError("step_size: expected a positive number or a sequence of them")
     if time is not None or steps not in (None, len(sizes)):
-        raise ValueError(f"step_size: the sequence has {len(sizes)} steps; leave out steps and time")
+        raise ValueError(
+            f"step_size: the sequence has {len(sizes)} steps; leave out steps and time"
+        )
     return sizes
 
 
