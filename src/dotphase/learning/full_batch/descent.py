@@ -57,11 +57,11 @@ class Descent:
         """Make the modes of the start; returns u of every path, (R, r_t, L, N)."""
         replicates = self.modes.noise.shape[0]
         everywhere = lambda vector: np.repeat(vector[None], replicates, axis=0)
-        u = 0.0
+        u = np.zeros((replicates, self.signals.teacher.shape[1], self.modes.fields.shape[-1]))
         for k, load, teacher in zip(*self.signals[:2], self.signals.teacher, strict=True):
             xi = self.modes.add(k, everywhere(first.shares[k] @ load))
             part = np.sqrt(self.law.weight[k]) * self.modes.deviations[k] * xi
-            u = u + teacher[:, None] * part[:, None]
+            u += teacher[:, None] * part[:, None]
         for k, noise in enumerate(first.noise):
             for value, vector in zip(*_eigen(noise), strict=True):
                 self.modes.add(k, everywhere(np.sqrt(value) * vector))

@@ -19,6 +19,7 @@ from ...scenario.checks import check_plain
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
 from ...scenario.validation import finite_number, whole_number
+from ..online.decomposition import Decomposition
 from .descent import Descent, History
 from .loss import SampleLoss
 from .schedule import Schedule, StepSize, schedule_of
@@ -83,8 +84,7 @@ class LearningCurve(Result):
         ]
 
     def arrays(self) -> dict[str, tuple[tuple[str, ...], Any]]:
-        each = per_token(self.overlaps, ending="_of_token", lead=("step",))
-        return each
+        return per_token(self.overlaps, ending="_of_token", lead=("step",))
 
     def plot(self) -> Figure:
         """Losses and overlaps against time."""
@@ -135,6 +135,7 @@ def learning_curve(
 
     **Arguments**
 
+    - `scenario`: what is learned, with its α and λ; not for correlated tokens or random scales.
     - `start`: `"semantic"` (Q = Q*), `"positional"` (Q = p_1 if `d` is given, else √d p_1),
       `"random"` (Q_i ~ 0.1 N(0, 1)), `dotphase.learning.Start(a, b, c)` (Q = a Q* + b √d p_1 + c
       N(0, 1)), or a `Decomposition`.
@@ -168,8 +169,21 @@ def learning_curve(
     loss = SampleLoss(scenario, law, d)
     with reporting(progress, "learning curve", len(schedule.sizes)) as report:
         found = Descent(scenario, first, law, loss, rule).run(schedule, cut, report)
-    name = "given" if not isinstance(start, str) else start
-    return _answer(scenario, (name, d), schedule, found, _test_errors(found, loss, rule), begin)
+    known = _estimates(found, _test_errors(found, loss, rule), rule)
+    outcome, reason = _outcome(found, schedule, known)
+    return LearningCurve(
+        scenario=scenario,
+        start="given" if isinstance(start, Decomposition) else str(start),
+        dimension=d,
+        momentum=schedule.momentum,
+        times=schedule.times[: len(found.loss)],
+        **known,
+        overlaps=WeightOverlaps(*(part.mean(1) for part in found.overlaps)),
+        modes=found.modes,
+        outcome=outcome,
+        reason=reason,
+        seconds=perf_counter() - begin,
+    )
 
 
 def _rule(paths: int, replicates: int, seed: int) -> Sobol:
@@ -187,46 +201,27 @@ def _test_errors(found: History, loss: SampleLoss, rule: Sobol) -> np.ndarray:
     return 2 / length * loss.fresh(found.overlaps, nodes)
 
 
-def _answer(
-    scenario: Scenario,
-    asked: tuple[str, int | None],
-    schedule: Schedule,
-    found: History,
-    test_errors: np.ndarray,
-    begin: float,
-) -> LearningCurve:
-    rule = Sobol(2**10, found.loss.shape[1])
-    pooled = lambda values: rule.estimate(np.moveaxis(values, 1, 0))
-    sizes = {name: pooled(size.mean(-1)) for name, size in found.overlaps.sizes.items()}
-    losses = pooled(found.loss + found.ridge), pooled(test_errors), pooled(found.ridge)
-    outcome, reason = _outcome(found, schedule, losses[:2])
-    return LearningCurve(
-        scenario,
-        *asked,
-        schedule.momentum,
-        schedule.times[: len(found.loss)],
-        *sizes.values(),
-        *losses,
-        WeightOverlaps(*(part.mean(1) for part in found.overlaps)),
-        found.modes,
-        outcome,
-        reason,
-        perf_counter() - begin,
-    )
+def _estimates(found: History, test_errors: np.ndarray, rule: Sobol) -> dict[str, Estimate]:
+    """The observables along time, with the errors of the mean over replicates."""
+    values = {name: size.mean(-1) for name, size in found.overlaps.sizes.items()}
+    values["train_loss"] = found.loss + found.ridge
+    values["test_error"] = test_errors
+    values["ridge_loss"] = found.ridge
+    return {name: rule.estimate(value.swapaxes(0, 1)) for name, value in values.items()}
 
 
-def _outcome(
-    found: History, schedule: Schedule, losses: tuple[Estimate, Estimate]
-) -> tuple[str, str]:
-    taken = len(found.loss) - 1
+def _outcome(found: History, schedule: Schedule, known: dict[str, Estimate]) -> tuple[str, str]:
     if found.blown_up:
-        return "unstable", f"the loss left all bounds at step {taken + 1}: lower step_size"
-    rises = np.diff(losses[0].value) > 0.01 * losses[0].value[1:]
+        return "unstable", f"the loss left all bounds at step {len(found.loss)}: lower step_size"
+    train_loss = known["train_loss"].value
+    rises = np.diff(train_loss) > 0.01 * train_loss[1:]
     if rises.any() and not schedule.momentum:
         return "unstable", f"the training loss rose at step {rises.argmax() + 1}: lower step_size"
     if found.overflow:
         return "imprecise", f"{found.modes} modes are all that these paths can hold: raise paths"
-    worst = max(float((loss.error / np.abs(loss.value)).max()) for loss in losses)
-    if worst > 0.05:
-        return "imprecise", f"a loss has an error of {100 * worst:.0f} per cent: raise paths"
+    for name in ("train_loss", "test_error"):
+        unsure = known[name].error > 0.05 * known[name].value
+        if unsure.any():
+            when = f"from step {unsure.argmax()} on" if unsure[-1] else f"at step {unsure.argmax()}"
+            return "imprecise", f"the error of {name} is above 5 per cent {when}: raise paths"
     return "finished", ""
