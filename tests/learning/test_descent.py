@@ -75,12 +75,12 @@ def test_gradient_descent_of_ridge_regression_to_rounding(alpha, momentum):
     assert exact[-1, 1] > exact[0, 1] + 0.1  # there was something to learn
 
 
-def test_the_default_cut_costs_a_thousandth():
+def test_the_default_cut_costs_less_than_a_thousandth():
     scenario, start = regression(1.2, 0.05), Start(semantic=0.3, noise=0.7)
     curve = learning_curve(scenario, start, steps=200, step_size=0.5, paths=512)
     exact = closed_form(scenario, start, np.full(200, 0.5))
     worst = np.abs(found(curve)[:, :3] / exact[:, :3] - 1).max()
-    assert 1e-8 < worst < 2e-3
+    assert 1e-8 < worst < 1e-3
     finer = learning_curve(scenario, start, steps=200, step_size=0.5, paths=512, cut=1e-7)
     assert np.abs(found(finer)[:, :3] / exact[:, :3] - 1).max() < worst / 5
 

@@ -47,7 +47,7 @@ def learn(
     cut: Annotated[
         float,
         typer.Option("--cut", help="Fraction of ‖Q‖² below which forces wait for a mode."),
-    ] = 1e-4,
+    ] = 1e-5,
     seed: Seed = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also draw the curve, in a file like curve.png.")

@@ -101,7 +101,7 @@ def compare_curve(
     step_size: float | None = None,
     records: int = 10,
     paths: int = 4096,
-    cut: float = 1e-4,
+    cut: float = 1e-5,
     progress: Progress = None,
 ) -> CurveComparison:
     """Train by gradient descent, and compute each seed's learning curve from its own first weights.

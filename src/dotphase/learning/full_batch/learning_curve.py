@@ -120,7 +120,7 @@ def learning_curve(
     d: int | None = None,
     paths: int = 4096,
     replicates: int = 8,
-    cut: float = 1e-4,
+    cut: float = 1e-5,
     seed: int = 0,
     law: Law | None = None,
     progress: Progress = None,
