@@ -28,6 +28,9 @@ from .finite import gamp as gamp
 from .finite import sample as sample
 from .finite import train as train
 
+# Training in time, as d goes to infinity
+from .learning.full_batch.learning_curve import learning_curve as learning_curve
+
 # The theory, as d goes to infinity
 from .numerics import GaussHermite as GaussHermite
 from .numerics import Sobol as Sobol

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from . import counting, dynamics, finite, phases, reproduce, studies, text, theory
+from . import counting, dynamics, finite, learn, phases, reproduce, studies, text, theory
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
@@ -35,7 +35,7 @@ def _top(
 for _command in (
     *(theory.solve, theory.baseline, theory.branches),
     *(finite.train, finite.gamp, finite.compare),
-    *(dynamics.dynamics, dynamics.bayes),
+    *(learn.learn, dynamics.dynamics, dynamics.bayes),
     *(theory.attentions, phases.phase, phases.phase_diagram, phases.transition),
     *(text.text, text.phase_of),
     *(reproduce.reproduce, reproduce.explore),

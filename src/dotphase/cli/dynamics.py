@@ -48,7 +48,7 @@ def dynamics(
     as_json: Json = False,
 ) -> None:
     """Learn in one pass over fresh samples: the equations as d → ∞, compared with a simulation."""
-    first = _start(start, shares)
+    first = chosen_start(start, shares)
     if seeds < 0 or (seeds and d is None):
         raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
     if flow:
@@ -112,7 +112,8 @@ def bayes(
         typer.echo(str(passed))
 
 
-def _start(name: str, shares: str | None) -> str | Start:
+def chosen_start(name: str, shares: str | None) -> str | Start:
+    """The start of `--start`, or that of `--shares`."""
     from ..learning.online.decomposition import Start, as_start
 
     if shares is None:

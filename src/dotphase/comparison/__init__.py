@@ -1,6 +1,7 @@
 """Theory, message passing and training compared, in standard errors.
 
-`compare.py`: one scenario. `trajectories.py`: message passing and state evolution, step by step.
+`compare.py`: one scenario. `curves.py`: learning curves and training, step by step.
+`trajectories.py`: message passing and state evolution, step by step.
 `published.py`: the numerical method of the paper. `plots.py`: their pictures.
 """
 

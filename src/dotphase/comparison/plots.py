@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plotting.quick import LABELS
-from ..plotting.style import COLOURS
+from ..plotting.quick import LABELS, in_style
+from ..plotting.style import COLOURS, curve, panels, points
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from .compare import Comparison
+    from .curves import CurveComparison
     from .trajectories import Trajectories
 
 
@@ -148,6 +149,26 @@ def trajectories_figure(followed: Trajectories, columns: Sequence[str], title: s
     axes[0].legend(frameon=False, fontsize=8.5)
     figure.suptitle(title, y=0.98)
     _adjust(figure, bottom=0.18, top=0.8)
+    return figure
+
+
+@in_style
+def curves_figure(compared: CurveComparison) -> Figure:
+    """Training loss, overlaps and their deviations against time: theory as lines, training as
+    points."""
+    figure, axes = panels(1, 3, 3.1, 9.5)
+    owners = {"train_loss": "neutral", "theta": "semantic", "m": "positional"}
+    for name, owner in owners.items():
+        axis, colour = axes[0, 0 if name == "train_loss" else 1], COLOURS[owner]
+        theory, trained = compared.theory[name], compared.trained[name]
+        curve(axis, compared.times, theory.value, theory.error, colour, LABELS[name])
+        points(axis, compared.times, trained.value, trained.error, colour)
+        axes[0, 2].plot(compared.times, compared.deviations[name], color=colour, marker=".")
+    for axis, title in zip(
+        axes[0], (LABELS["train_loss"], "overlaps", "deviation (standard errors)"), strict=True
+    ):
+        axis.set(xlabel=r"time $\sum\eta$", title=title)
+    axes[0, 1].legend()
     return figure
 
 

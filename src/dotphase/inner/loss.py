@@ -144,6 +144,11 @@ def loss_derivatives(student: Form, problem: Problem, z) -> tuple[jax.Array, jax
     return value, gradient, along_each(lambda along: move(along)[1].reshape(-1, z.shape[-1]), z)
 
 
+def loss_and_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
+    """ℓ, (N,), and ∂ℓ/∂z, (L, r_s, N)."""
+    return _value_and_gradient(lambda fields: sample_loss(student, problem, fields), z)
+
+
 def energy_and_gradient(student: Form, problem: Problem, z) -> tuple[jax.Array, jax.Array]:
     """E, (N,), and ∇E, (L, r_s, N)."""
     return _value_and_gradient(lambda fields: energy(student, problem, fields), z)

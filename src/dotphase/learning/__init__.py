@@ -1,6 +1,7 @@
 """Training as a process, as d → ∞.
 
-`online/`: one-pass learning, every sample seen once.
+`full_batch/`: gradient descent on a fixed data set, step by step. `online/`: one-pass learning,
+every sample seen once.
 """
 
 import lazy_loader

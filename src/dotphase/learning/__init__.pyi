@@ -1,3 +1,4 @@
+from .full_batch.learning_curve import LearningCurve as LearningCurve
 from .online.decomposition import Decomposition as Decomposition
 from .online.decomposition import Start as Start
 from .online.one_pass import OnePass as OnePass

@@ -1,0 +1,190 @@
+"""Learning curves: cost, the effect of `cut`, agreement with training, and what they are used for.
+
+python -m benchmarks.curves [cost|cut|agreement|stopping|escape|one_token …]
+
+Tables go to docs/results/curves.json. All of them take about twenty minutes on one core.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+
+from .stored import keep_table
+
+COMMAND = "python -m benchmarks.curves"
+HARD = {"alpha": 1.17, "omega": 0.3, "ridge": 0.001}
+
+
+def cost() -> None:
+    """Seconds of processor time for 100, 1000 and 5000 steps to time 750, and the number of modes."""
+    import dotphase as dp
+
+    rows = []
+    for steps in (100, 1000, 5000):
+        options = {"steps": steps, "step_size": 750 / max(steps, 1000), "d": 1000}
+        dp.learning_curve(dp.paper(**HARD), "positional", **(options | {"steps": 2}))
+        began = time.process_time()
+        found = dp.learning_curve(dp.paper(**HARD), "positional", **options)
+        rows.append([steps, f"{time.process_time() - began:.1f}", found.modes])
+        print(*rows[-1], flush=True)
+    columns = ("steps", "seconds", "modes")
+    keep_table("curves", "cost", columns, rows, command=f"{COMMAND} cost", note="one core")
+
+
+def cut() -> None:
+    """The end of the hardest curve for several cuts, on the same paths."""
+    import dotphase as dp
+
+    rows = []
+    for size in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        options = {"time": 750, "step_size": 0.75, "d": 1000, "paths": 8192, "cut": size}
+        found = dp.learning_curve(dp.paper(**HARD), "positional", **options)
+        ends = (found.q, found.m, found.train_loss, found.test_error)
+        rows.append([f"{size:g}", found.modes, *(f"{end[-1]:()}" for end in ends)])
+        print(*rows[-1], flush=True)
+    columns = ("cut", "modes", "q", "m", "ε_t", "ε_g")
+    keep_table("curves", "cut", columns, rows, command=f"{COMMAND} cut", note="")
+
+
+def scenarios() -> dict:
+    """Ten scenarios and starts."""
+    import jax.numpy as jnp
+
+    import dotphase as dp
+    from dotphase import attentions
+    from dotphase.learning import Start
+    from dotphase.scenario import isotropic, positions_from_gram
+
+    mixed = Start(0.5, 0.2, 0.3)
+    A = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
+    gram = [[1, -0.3, 0.1], [-0.3, 1, 0.2], [0.1, 0.2, 0.8]]
+    three = dp.Scenario(
+        attentions.mixture(A, 0.3),
+        attentions.softmax(1),
+        isotropic(3, 0.5),
+        positions_from_gram(gram),
+        1.2,
+        0.01,
+    )
+    bell = dp.Attention(lambda h: jnp.exp(-(((h - h.T) / 0.8) ** 2) / 2) / 2, rank=1)
+    task = dp.paper(alpha=1.2, omega=0.3)
+    return {
+        "α = 0.6, semantic": (task.vary(alpha=0.6), "semantic"),
+        "α = 1.2, semantic": (task, "semantic"),
+        "α = 1.2, positional": (task, "positional"),
+        "α = 2, positional": (task.vary(alpha=2), "positional"),
+        "α = 1.2, λ = 0.001, semantic": (task.vary(ridge=0.001), "semantic"),
+        "α = 1.2, λ = 0.001, positional": (task.vary(ridge=0.001), "positional"),
+        "three tokens, mixed": (three, mixed),
+        "student of rank two, mixed": (task.vary(student=attentions.softmax(2)), mixed),
+        "untied, mixed": (task.vary(student=attentions.softmax(1, tied=False)), mixed),
+        "two groups of directions, mixed": (
+            task.vary(tokens=dp.Tokens([[0.15, 0.3], [0.6, 0.2]], [0.7, 0.3])),
+            mixed,
+        ),
+        "a kernel of one's own, mixed": (task.vary(student=bell), mixed),
+    }
+
+
+def agreement() -> None:
+    """Training less theory in standard errors, the largest along the curve."""
+    from dotphase.comparison.curves import compare_curve
+
+    rows = []
+    for name, (scenario, start) in scenarios().items():
+        for d in (500, 1000):
+            found = compare_curve(scenario, start, d, 24, steps=200, step_size=0.75)
+            worst = [f"{value:.1f}" for value in found.worst.values()]
+            rows.append([name, d, *worst])
+            print(*rows[-1], flush=True)
+    columns = ("scenario and start", "d", "q", "m", "θ", "ε_t", "ε_g at the end")
+    note = "24 seeds, 200 steps of 0.75"
+    keep_table("curves", "agreement", columns, rows, command=f"{COMMAND} agreement", note=note)
+
+
+def stopping() -> None:
+    """The lowest test error along a curve, against the end of the curve at the best ridge."""
+    import dotphase as dp
+
+    rows = []
+    for alpha in (0.67, 1.17, 2.0):
+        for start in ("semantic", "positional"):
+            task = dp.paper(alpha=alpha, omega=0.3)
+            early = dp.learning_curve(task.vary(ridge=1e-4), start, time=1500, d=1000)
+            best = int(early.test_error.value.argmin())
+            ends = {
+                ridge: dp.learning_curve(task.vary(ridge=ridge), start, time=1500, d=1000)
+                for ridge in (1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 7e-3, 1e-2, 1.5e-2)
+            }
+            ridge = min(ends, key=lambda each: ends[each].test_error.value[-1])
+            stopped = f"{early.test_error[best]:()}"
+            at = f"{early.times[best]:.0f}"
+            end = f"{ends[ridge].test_error[-1]:()}"
+            rows.append([alpha, start, at, stopped, f"{ridge:g}", end])
+            print(*rows[-1], flush=True)
+    columns = ("α", "start", "best time", "ε_g there, λ = 0.0001", "best λ", "ε_g at time 1500")
+    keep_table("curves", "stopping", columns, rows, command=f"{COMMAND} stopping", note="ω = 0.3")
+
+
+def escape() -> None:
+    """When |m| or |θ|/ρ of a random start exceeds 0.1, and what it has learned at the end."""
+    import dotphase as dp
+
+    rows = []
+    for alpha in (0.8, 2.0):
+        for d in (10**2, 10**3, 10**4, 10**5, 10**6):
+            times, ends = [], []
+            for seed in range(6):
+                options = {"time": 400, "step_size": 0.75, "d": d, "seed": seed, "paths": 1024}
+                task = dp.paper(alpha=alpha, omega=0.3, ridge=0.001)
+                found = dp.learning_curve(task, "random", **options)
+                size = np.maximum(found.m.value, found.theta.value / 0.25)
+                times.append(found.times[(size > 0.1).argmax()] if (size > 0.1).any() else np.inf)
+                ends.append(found.m.value[-1] > found.theta.value[-1] / 0.25)
+            mean, error = np.mean(times), np.std(times, ddof=1) / np.sqrt(len(times))
+            rows.append([alpha, f"{d:g}", str(dp.Estimate(mean, error)), f"{sum(ends)} of 6"])
+            print(*rows[-1], flush=True)
+    columns = ("α", "d", "escape time", "positional at time 400")
+    note = "ω = 0.3, λ = 0.001, six draws of the start"
+    keep_table("curves", "escape", columns, rows, command=f"{COMMAND} escape", note=note)
+
+
+def one_token() -> None:
+    """One token, linear attention, at long times."""
+    import dotphase as dp
+    from dotphase import attentions
+    from dotphase.scenario import isotropic, no_positions
+
+    teacher = attentions.mixture([[1.0]], 0.19, attentions.linear(1))
+    task = dp.Scenario(
+        teacher, attentions.linear(1), isotropic(1, 0.5), no_positions(1), 1.326, 0.0154
+    )
+    found = dp.learning_curve(
+        task, "semantic", time=9600, step_size=1.5, paths=16384, progress=True
+    )
+    rows = []
+    for at in (75, 150, 300, 600, 1200, 2400, 4800, 9600):
+        k = int(np.abs(found.times - at).argmin())
+        ends = (found.theta, found.test_error, found.train_loss)
+        rows.append([at, *(f"{end[k]:()}" for end in ends)])
+        print(*rows[-1], flush=True)
+    note = f"{found.modes} modes, {found.outcome} {found.reason}"
+    columns = ("time", "θ", "ε_g", "ε_t")
+    keep_table("curves", "one token", columns, rows, command=f"{COMMAND} one_token", note=note)
+
+
+PARTS = {
+    "cost": cost,
+    "cut": cut,
+    "agreement": agreement,
+    "stopping": stopping,
+    "escape": escape,
+    "one_token": one_token,
+}
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or PARTS:
+        PARTS[part]()

@@ -1,0 +1,59 @@
+"""The directions of encodings and teacher as orthonormal modes, in every group of directions.
+
+In group k, X = (τ_1 … τ_L, π) has second moments M_k. With M = Σ_a λ_a v_a v_aᵀ,
+
+    X_b = Σ_a B_ab e_a,    B_ab = √λ_a v_ab,    ⟨e_a e_a'⟩ = δ_aa',
+
+and weights Q = F X are Q = Σ_a A_a e_a with A_a = F B_a.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...scenario.distribution import Law
+
+
+class Signals(NamedTuple):
+    """`group`: k of each mode, (A,); `loads`: B, (A, L + r_t), encodings first; `length`: L."""
+
+    group: np.ndarray
+    loads: np.ndarray
+    length: int
+
+    @property
+    def encodings(self) -> np.ndarray:
+        """The loads of τ, (A, L)."""
+        return self.loads[:, : self.length]
+
+    @property
+    def teacher(self) -> np.ndarray:
+        """The loads of π, (A, r_t)."""
+        return self.loads[:, self.length :]
+
+
+def signals_of(law: Law) -> Signals:
+    """The modes that span encodings and teacher; those of M = 0 are left out."""
+    length = law.gamma.shape[1]
+    found = [(k, load) for k, M in enumerate(law.moment) for load in _loads(M, length)]
+    group, loads = zip(*found, strict=True)
+    return Signals(np.array(group), np.array(loads), length)
+
+
+def _loads(moment: np.ndarray, length: int) -> list[np.ndarray]:
+    """The rows B_a of one group; encodings and teacher keep modes of their own where they are
+    uncorrelated."""
+    everything = np.arange(len(moment))
+    apart = (moment[:length, length:] == 0).all()
+    blocks = [everything[:length], everything[length:]] if apart else [everything]
+    rows = []
+    for block in blocks:
+        values, vectors = np.linalg.eigh(moment[np.ix_(block, block)])
+        for value, vector in zip(values, vectors.T, strict=True):
+            if value > 1e-12 * np.abs(moment).max():
+                row = np.zeros(len(moment))
+                row[block] = np.sqrt(value) * vector
+                rows.append(row)
+    return rows
