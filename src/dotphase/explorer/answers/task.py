@@ -25,18 +25,14 @@ STUDENTS: dict[
     str, tuple[str, dict[str, Any]]
 ] = {  # the label on the page, and the table of the attention
     "softmax": ("softmax, rank 1", {"kind": "softmax", "rank": 1}),
-    "softmax-rank-2": ("softmax, rank 2", {"kind": "softmax", "rank": 2}),
     "softmax-untied": (
         "own weights for query and key",
         {"kind": "softmax", "rank": 1, "tied": False},
     ),
 }
-ELSEWHERE = (
-    "softmax",
-    "constant",
-    "mixture",
-    "relative",
-)  # listed above, or not possible for two tokens
+# Listed above, not possible for two tokens, or of several columns that share the work: their lowest
+# minimum is often mixed, which the page does not draw.
+ELSEWHERE = ("softmax", "constant", "mixture", "relative", "heads")
 STUDENTS |= {
     kind: (f"{kind}: {entry.formula}", {"kind": kind})
     for kind, entry in CATALOGUE.items()

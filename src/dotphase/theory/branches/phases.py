@@ -139,8 +139,8 @@ def phase_of(solutions: Sequence[Solution], reason: str = "") -> Phase:
     if alike:
         several = f"{alike + 1} different fixed points are {best.mechanism}"
         reason = "; ".join([*([reason] if reason else []), several])
-    above = [s for s in others if by_loss(s) >= by_loss(best)]
-    if len(above) < len(others):
+    lower = [margin for margin in (_margin(best, s) for s in others) if margin.value < 0]
+    if any(margin.value < -2 * margin.error for margin in lower):
         reason = "a saddle lies below the lowest minimum that was found: there must be another"
         return Phase("undecided", nothing, (best, *others), reason)
     if not others:
