@@ -12,6 +12,8 @@ import time
 
 import numpy as np
 
+from dotphase.results.statistics import over_seeds
+
 from .stored import keep_table
 
 COMMAND = "python -m benchmarks.curves"
@@ -136,18 +138,19 @@ def escape() -> None:
     rows = []
     for alpha in (0.8, 2.0):
         for d in (10**2, 10**3, 10**4, 10**5, 10**6):
-            times, ends = [], []
+            times, positional = [], 0
             for seed in range(6):
-                options = {"time": 400, "step_size": 0.75, "d": d, "seed": seed, "paths": 1024}
+                options = {"time": 300, "step_size": 0.75, "d": d, "seed": seed}
                 task = dp.paper(alpha=alpha, omega=0.3, ridge=0.001)
                 found = dp.learning_curve(task, "random", **options)
                 size = np.maximum(found.m.value, found.theta.value / 0.25)
-                times.append(found.times[(size > 0.1).argmax()] if (size > 0.1).any() else np.inf)
-                ends.append(found.m.value[-1] > found.theta.value[-1] / 0.25)
-            mean, error = np.mean(times), np.std(times, ddof=1) / np.sqrt(len(times))
-            rows.append([alpha, f"{d:g}", str(dp.Estimate(mean, error)), f"{sum(ends)} of 6"])
+                if (size > 0.1).any():
+                    times.append(found.times[(size > 0.1).argmax()])
+                    positional += found.m.value[-1] > found.theta.value[-1] / 0.25
+            mean = over_seeds(times) if len(times) > 1 else "–"
+            rows.append([alpha, f"{d:g}", f"{len(times)} of 6", mean, positional])
             print(*rows[-1], flush=True)
-    columns = ("α", "d", "escape time", "positional at time 400")
+    columns = ("α", "d", "escaped by time 300", "when", "of these positional at the end")
     note = "ω = 0.3, λ = 0.001, six draws of the start"
     keep_table("curves", "escape", columns, rows, command=f"{COMMAND} escape", note=note)
 

@@ -185,3 +185,15 @@ def test_a_student_that_has_learned_everything_stays():
     assert found.outcome == "finished"
     assert np.abs(found.train_loss.value).max() < 1e-12
     assert found.theta.value == pytest.approx(0.25 * np.ones(31), abs=1e-12)
+
+
+def test_noise_does_not_push_small_overlaps():
+    """m and θ of order 1/√d grow in proportion to what they were, however small that is."""
+    grown = []
+    for d in (10**8, 10**12):
+        found = learning_curve(paper(alpha=2), "random", d=d, **CHEAP)
+        grown.append(
+            [found.m.value[-1] / found.m.value[0], found.theta.value[-1] / found.theta.value[0]]
+        )
+        assert found.m.value[-1] > 3 * found.m.value[0]
+    np.testing.assert_allclose(grown[0], grown[1], rtol=1e-3)

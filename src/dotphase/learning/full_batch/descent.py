@@ -49,7 +49,8 @@ class Descent:
         self.loss, self.law = loss, law
         self.signals = signals_of(law)
         self.moving = _moving(scenario, first, self.signals, law)
-        noise = Noise(rule, scenario.length, _leading(self.signals, scenario))
+        leading, images = _leading(self.signals, scenario), _nearly_symmetric(first, law)
+        noise = Noise(rule, scenario.length, leading, images)
         self.modes = Modes(law, self.signals, noise, scenario.student.rank)
         self.targets = loss.targets(self._fill(first))
 
@@ -111,6 +112,15 @@ def _moving(scenario: Scenario, first: Decomposition, signals: Signals, law: Law
         return np.ones((scenario.student.rank, len(signals.group)))
     kept = conserved(scenario, first).shares
     return np.stack([kept[:, load != 0].max(1) for load in signals.loads], axis=1)
+
+
+def _nearly_symmetric(first: Decomposition, law: Law) -> bool:
+    """Whether the start has some signal, but less than noise."""
+    along = first.shares @ law.moment @ np.swapaxes(first.shares, 1, 2)
+    signal, noise = (
+        float(law.weight @ np.trace(part, axis1=1, axis2=2)) for part in (along, first.noise)
+    )
+    return 0 < signal < 0.25 * noise
 
 
 def _leading(signals: Signals, scenario: Scenario) -> int:

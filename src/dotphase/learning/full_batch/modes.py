@@ -51,7 +51,7 @@ class Modes:
         if push is not None:
             self.noise.remember(push.reshape(self.noise.shape))
             self.pushes[k] = np.concatenate([self.pushes[k], push[:, None]], axis=1)
-        xi = self.noise.fresh().reshape(len(self.fields), -1)
+        xi = self.noise.fresh(self._role()).reshape(len(self.fields), -1)
         memory = 0.0 if push is None else share * push
         field = self.deviations[k] * (np.sqrt(share) * xi + memory)
         self.fields = np.concatenate([self.fields, field[:, None]], axis=1)
@@ -59,6 +59,13 @@ class Modes:
         self.velocities = np.concatenate([self.velocities, 0 * amplitude[..., None]], axis=2)
         self.group = np.append(self.group, k)
         return xi
+
+    def _role(self) -> str:
+        """What the next mode is; signals come first."""
+        index = len(self.group)
+        if index >= len(self.signals.group):
+            return "other"
+        return "encoding" if self.signals.encodings[index].any() else "teacher"
 
     @property
     def size(self) -> np.ndarray:

@@ -1,8 +1,8 @@
 """The directions of encodings and teacher as orthonormal modes, in every group of directions.
 
-In group k, X = (τ_1 … τ_L, π) has second moments M_k. With M = Σ_a λ_a v_a v_aᵀ,
+In group k, X = (τ_1 … τ_L, π) has second moments M_k = Σ_a B_a B_aᵀ, so that
 
-    X_b = Σ_a B_ab e_a,    B_ab = √λ_a v_ab,    ⟨e_a e_a'⟩ = δ_aa',
+    X = Σ_a B_a e_a,    ⟨e_a e_a'⟩ = δ_aa',
 
 and weights Q = F X are Q = Σ_a A_a e_a with A_a = F B_a.
 """
@@ -43,17 +43,13 @@ def signals_of(law: Law) -> Signals:
 
 
 def _loads(moment: np.ndarray, length: int) -> list[np.ndarray]:
-    """The rows B_a of one group; encodings and teacher keep modes of their own where they are
-    uncorrelated."""
-    everything = np.arange(len(moment))
-    apart = (moment[:length, length:] == 0).all()
-    blocks = [everything[:length], everything[length:]] if apart else [everything]
-    rows = []
-    for block in blocks:
-        values, vectors = np.linalg.eigh(moment[np.ix_(block, block)])
+    """The rows B_a of one group: modes of the encodings, then modes of what the teacher has besides
+    them."""
+    rows: list[np.ndarray] = []
+    for block in (slice(length), slice(length, None)):
+        rest = moment - sum(np.outer(row, row) for row in rows)
+        values, vectors = np.linalg.eigh(rest[block, block])
         for value, vector in zip(values, vectors.T, strict=True):
             if value > 1e-12 * np.abs(moment).max():
-                row = np.zeros(len(moment))
-                row[block] = np.sqrt(value) * vector
-                rows.append(row)
+                rows.append(rest[:, block] @ vector / np.sqrt(value))
     return rows
