@@ -83,13 +83,6 @@ def size(count: float) -> str:
     return f"{count / 1000.0**power:.3g} {UNITS[power]}"
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
-    return int(value)
-
-
 def positive(name: str, value: Any) -> float:
     """A finite number above zero."""
     if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:

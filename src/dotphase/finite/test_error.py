@@ -10,10 +10,10 @@ import numpy as np
 
 from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..results.estimate import Estimate
-from ..scenario.attentions.attention import Form, entries
+from ..scenario.attentions.attention import Form, entries, matrices
 from ..scenario.scales import Scales
 from .data.instance import Instance
-from .data.sampling import BLOCK, Grams, attention_of, grams_of
+from .data.sampling import BLOCK, Grams, grams_of
 from .data.source import source_of
 from .training.objective import gram_loss
 
@@ -66,8 +66,8 @@ def held_out_error(instance: Instance, weights: np.ndarray, most: int = 10_000) 
         x = source.tokens(slice(first, min(first + step, count)))
         seen = x + instance.positions[:, None, :]
         fields = lambda tokens, columns: np.swapaxes(tokens @ columns, 1, 2) / np.sqrt(d)
-        T = attention_of(scenario.teacher, fields(x, instance.teacher_weights))
-        S = attention_of(scenario.student, fields(seen, weights))
+        T = matrices(scenario.teacher, fields(x, instance.teacher_weights))
+        S = matrices(scenario.student, fields(seen, weights))
         losses.append(gram_loss(T, S, grams_of(x, seen)))
     each = 2 * np.concatenate(losses) / scenario.length
     return Estimate(

@@ -35,7 +35,7 @@ def finite_number(name: str, value: Any, above: bool = False, most: float = np.i
 def whole_number(name: str, value: Any, least: int = 1) -> int:
     """`value` as an int of at least `least`."""
     try:
-        whole = value == int(value) >= least
+        whole = not isinstance(value, bool) and value == int(value) >= least
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:

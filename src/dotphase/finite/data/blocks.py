@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ...scenario.attentions.attention import matrices
 from ..training.objective import Objective, _Data
 from .instance import Instance
-from .sampling import BLOCK, Grams, Sample, _aligned, _fill, attention_of
+from .sampling import BLOCK, Grams, Sample, _aligned, _fill
 from .source import source_of
 
 BLOCK_BYTES = 1 << 28  # of tokens in memory
@@ -72,7 +73,7 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
                 _fill(instance, source, part, _Shifted(block, first), fields, grams)
             block.tofile(file)
     os.replace(partial, tokens.path)
-    return attention_of(instance.scenario.teacher, fields), grams
+    return matrices(instance.scenario.teacher, fields), grams
 
 
 class _Shifted:

@@ -4,12 +4,11 @@ loss."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...scenario.attentions.attention import Attention, Form, lifted
+from ...scenario.attentions.attention import matrices
 from ...scenario.scenario import Scenario
 from ..checks import check_memory, check_precision
 from .instance import Instance
@@ -99,9 +98,7 @@ def sample(
     for first in range(0, count, step):
         block = slice(first, min(first + step, count))
         _fill(instance, source, block, seen, fields, grams)
-    return Sample(
-        instance, seen, attention_of(instance.scenario.teacher, fields), grams, source.scales
-    )
+    return Sample(instance, seen, matrices(instance.scenario.teacher, fields), grams, source.scales)
 
 
 def _fill(instance: Instance, source: Source, block: slice, seen, fields, grams: Grams) -> None:
@@ -132,18 +129,3 @@ def _aligned(shape: tuple[int, ...], precision: str) -> np.ndarray:
     raw = np.empty(size + 64, dtype=np.uint8)
     first = -raw.ctypes.data % 64
     return raw[first : first + size].view(dtype).reshape(shape)
-
-
-def attention_of(attention: Attention, fields: np.ndarray) -> np.ndarray:
-    """The attention matrices (L, L, n) at fields (L, rank, n), in double precision."""
-    import jax
-
-    with jax.enable_x64(True):
-        return np.asarray(_compiled(attention.form)(fields, attention.values))
-
-
-@lru_cache(maxsize=256)
-def _compiled(form: Form):
-    import jax
-
-    return jax.jit(lambda fields, parameters: lifted(form)(fields, **parameters))

@@ -15,7 +15,8 @@ from ...overlaps.overlaps import WeightOverlaps
 from ...results.result import Result
 from ...results.tables import per_token
 from ...scenario.scenario import Scenario
-from ..checks import instances, positive, whole
+from ...scenario.validation import whole_number
+from ..checks import instances, positive
 from ..data.instance import Instance
 from ..data.source import Data
 from ..overlaps import overlaps
@@ -186,7 +187,7 @@ def gamp(
 
     **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
     """
-    limits = whole("searching", searching, least=0), whole("iterations", iterations)
+    limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)
     _check_damping(damping)
     as_minimum(minimum)
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)

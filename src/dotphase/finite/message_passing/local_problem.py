@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...inner.loss import applied, times
+from ...overlaps.correlated import blocks_of
 from ...scenario.attentions.attention import Form, lifted
 from ...scenario.validation import thaw
 from ..overlaps import overlaps
 from ..training.objective import Objective
-from .response import joined, split
+from .response import joined
 
 
 class Prox(NamedTuple):
@@ -130,7 +131,7 @@ class LocalProblem:
         t, pulls, responses, several = _compiled(form, how, joint=True)(
             self._target, turned(inverse, w / s), one, parameters, turned(inverse, guesses / s)
         )
-        slope_response = split(inverse.T @ np.asarray(responses) @ inverse, len(w))
+        slope_response = blocks_of((inverse.T @ np.asarray(responses) @ inverse)[None], len(w))
         if V.ndim == 3:
             slope_response = np.einsum("llab->lab", slope_response)
         return (

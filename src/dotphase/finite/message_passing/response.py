@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...overlaps.correlated import blocks_of, grouped
 from ..data.sampling import Sample
 
 
@@ -70,20 +71,14 @@ class Coupling:
             return V_hat
         if self.Gamma is None:
             return _positive(V_hat)
-        return split(_positive(joined(V_hat)[None])[0], len(self.gamma))
+        return blocks_of(_positive(joined(V_hat)[None]), len(self.gamma))
 
 
 def joined(V: np.ndarray) -> np.ndarray:
     """One matrix (L r, L r) of V_l, (L, r, r), or V_ll', (L, L, r, r)."""
-    length, rank = len(V), V.shape[-1]
     if V.ndim == 3:
-        V = np.eye(length)[:, :, None, None] * V[:, None]
-    return np.swapaxes(V, 1, 2).reshape(length * rank, length * rank)
-
-
-def split(matrix: np.ndarray, length: int) -> np.ndarray:
-    """V_ll', (L, L, r, r), of a matrix (L r, L r)."""
-    return np.swapaxes(matrix.reshape(length, -1, length, len(matrix) // length), 1, 2)
+        V = np.eye(len(V))[:, :, None, None] * V[:, None]
+    return grouped(V)[0]
 
 
 def _positive(matrices: np.ndarray) -> np.ndarray:

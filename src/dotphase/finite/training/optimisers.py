@@ -16,7 +16,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..checks import positive, whole
+from ...scenario.validation import whole_number
+from ..checks import positive
 from .objective import Objective
 
 Watch = Callable[[int, np.ndarray, float], None]
@@ -98,7 +99,7 @@ class Adam:
 
 
 def _check(method: GradientDescent | Adam | LBFGS) -> None:
-    whole("steps", method.steps)
+    whole_number("steps", method.steps)
     for name in ("rate", "tolerance", "longest"):
         if hasattr(method, name):
             positive(name, getattr(method, name))
@@ -158,7 +159,7 @@ class LBFGS:
 
     def __post_init__(self) -> None:
         _check(self)
-        whole("memory", self.memory)
+        whole_number("memory", self.memory)
 
     def minimise(
         self, objective: Objective, start: np.ndarray, watch: Watch | None = None

@@ -12,7 +12,8 @@ import numpy as np
 from ...numerics.progress import Progress, track
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.scenario import Scenario
-from ..checks import instances, whole
+from ...scenario.validation import whole_number
+from ..checks import instances
 from ..data.instance import Instance
 from ..data.source import Data
 from ..overlaps import overlaps
@@ -57,7 +58,7 @@ def train(
         train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error
     """
     method = as_optimiser(optimiser, precision)
-    every = None if record is None else whole("record", record)
+    every = None if record is None else whole_number("record", record)
     begin, realised = perf_counter(), instances(scenario, d, seeds, precision, data)
     d = realised[0].dimension
     runs = [

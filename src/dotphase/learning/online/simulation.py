@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from ...finite.checks import as_seeds
 from ...finite.data.instance import Instance
-from ...finite.data.sampling import attention_of
 from ...finite.overlaps import overlaps
 from ...finite.test_error import exact_test_error
 from ...finite.training.objective import trace
@@ -22,7 +21,7 @@ from ...overlaps.overlaps import WeightOverlaps
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.statistics import over_seeds
-from ...scenario.attentions.attention import Form, lifted
+from ...scenario.attentions.attention import Form, lifted, matrices
 from ...scenario.checks import check_plain
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
@@ -166,7 +165,7 @@ def _fresh(instance: Instance, count: int, used: int, source: np.random.Generato
     seen = x + single(instance.positions)
     u = x @ single(instance.teacher_weights / np.sqrt(d))
     T = np.moveaxis(
-        attention_of(instance.scenario.teacher, np.moveaxis(u, 0, -1).astype(np.float64)), -1, 0
+        matrices(instance.scenario.teacher, np.moveaxis(u, 0, -1).astype(np.float64)), -1, 0
     )
     mixed, gram = (
         np.einsum("nld,nkd->nlk", left, seen).astype(np.float64) / d for left in (x, seen)

@@ -146,15 +146,16 @@ def matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
     """The attention matrices of many samples, in double precision: (L, rank, N) → (L, L, N)."""
     import jax
 
+    few = fields.shape[-1] <= 1024  # then a program that is compiled faster
     with jax.enable_x64(True):
-        return np.asarray(_compiled(attention.form)(fields, attention.values))
+        return np.asarray(_compiled(attention.form, few)(fields, attention.values))
 
 
 @lru_cache(maxsize=256)
-def _compiled(form: Form) -> Callable[..., Any]:
+def _compiled(form: Form, small: bool) -> Callable[..., Any]:
     from ...numerics.compilation import compiled
 
-    return compiled(lambda fields, parameters: lifted(form)(fields, **parameters), small=True)
+    return compiled(lambda fields, parameters: lifted(form)(fields, **parameters), small=small)
 
 
 @dataclass(frozen=True)
