@@ -11,13 +11,12 @@ import pytest
 
 from dotphase import attentions
 from dotphase.finite.data.instance import Instance
-from dotphase.finite.data.sampling import attention_of
 from dotphase.finite.overlaps import overlaps
 from dotphase.inner.loss import mismatch
 from dotphase.learning.online.decomposition import Decomposition, Start, measured, overlaps_of
 from dotphase.learning.online.equations import Equations, Step
 from dotphase.numerics.rules import GaussHermite, Sobol
-from dotphase.scenario.attentions.attention import lifted
+from dotphase.scenario.attentions.attention import lifted, matrices
 from dotphase.scenario.presets import paper
 from dotphase.scenario.scenario import Scenario
 from dotphase.scenario.tokens import Positions, Tokens
@@ -62,7 +61,7 @@ def one_step(instance, weights, count, blocks=8):
         x = rng.standard_normal((count // blocks, *instance.gamma.shape)) * np.sqrt(instance.gamma)
         seen = x + instance.positions
         fields = lambda tokens, Q: np.moveaxis(tokens @ Q, 0, -1) / np.sqrt(d)
-        T = attention_of(instance.scenario.teacher, fields(x, instance.teacher_weights))
+        T = matrices(instance.scenario.teacher, fields(x, instance.teacher_weights))
         slope = slopes(instance.scenario, fields(seen, weights), T)
         moved = -STEP.rate * (
             np.einsum("nld,lan->nda", seen, slope) / np.sqrt(d) + STEP.ridge * weights / d

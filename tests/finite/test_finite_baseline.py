@@ -5,6 +5,7 @@ from finite_scenarios import uneven
 from dotphase.finite.data.sampling import sample
 from dotphase.finite.linear_fit import fit_linear, linear_test_error, ridge_matrix
 from dotphase.numerics.rules import GaussHermite
+from dotphase.scenario.attentions.attention import matrices
 from dotphase.scenario.presets import paper
 
 
@@ -39,10 +40,9 @@ def test_its_test_error_equals_monte_carlo():
 def test_it_tends_to_the_average_teacher():
     """ε_lin = (1/L) E Tr[(T − E T) ρ_Σ (T − E T)ᵀ], here averaged over the teacher's fields by
     Gauss–Hermite."""
-    from dotphase.finite.data.sampling import attention_of
 
     nodes, weights = (part[0] for part in GaussHermite(40).nodes(2))
-    T = attention_of(paper().teacher, 0.5 * nodes.reshape(2, 1, -1))
+    T = matrices(paper().teacher, 0.5 * nodes.reshape(2, 1, -1))
     limit = 0.25 * ((T - (T @ weights)[..., None]) ** 2).sum((0, 1)) @ weights / 2
     assert limit == pytest.approx(0.00197138, abs=1e-8)
     found = fit_linear(paper(), 400, seeds=32)

@@ -11,6 +11,7 @@ from dotphase.finite.training.objective import Objective
 from dotphase.finite.training.optimisers import LBFGS
 from dotphase.finite.training.starts import start_weights
 from dotphase.finite.training.training import train
+from dotphase.scenario.attentions.attention import matrices
 from dotphase.scenario.presets import paper
 
 
@@ -52,7 +53,6 @@ def test_every_student_converges_to_a_critical_point():
 def test_the_local_loss_is_the_exact_loss_of_the_sample():
     """½‖A − S K‖² differs from ‖y − f‖²/(2d) by a constant of the sample: differences between two z
     must agree."""
-    from dotphase.finite.data.sampling import attention_of
     from dotphase.finite.training.objective import gram_loss
     from dotphase.inner.loss import Problem, sample_loss
 
@@ -65,7 +65,7 @@ def test_the_local_loss_is_the_exact_loss_of_the_sample():
         problem = Problem(local._target, z, np.ones((3, 2, 2)), np.ones(3), local._parameters)
         losses.append(np.asarray(sample_loss(local._form, problem, z)))
         exact.append(
-            np.asarray(gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams))
+            np.asarray(gram_loss(data.answers, matrices(data.scenario.student, z), data.grams))
         )
     np.testing.assert_allclose(losses[0] - losses[1], exact[0] - exact[1], rtol=1e-5, atol=1e-6)
 
@@ -108,7 +108,6 @@ def test_without_the_onsager_term_it_is_not_a_fixed_point():
 
 def _slopes(objective, weights):
     """∇ℓ_μ at the fields of the weights, by differences of the loss of each sample."""
-    from dotphase.finite.data.sampling import attention_of
     from dotphase.finite.training.objective import gram_loss
 
     z, data, h = objective.fields(weights), objective.sample, 1e-5
@@ -119,7 +118,7 @@ def _slopes(objective, weights):
             up[l, a] += h
             down[l, a] -= h
             loss = lambda z: np.asarray(
-                gram_loss(data.answers, attention_of(data.scenario.student, z), data.grams)
+                gram_loss(data.answers, matrices(data.scenario.student, z), data.grams)
             )
             slopes[l, a] = (loss(up) - loss(down)) / (2 * h)
     return slopes

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from finite_scenarios import SCENARIOS, uneven
 
-from dotphase.finite.data.sampling import Grams, attention_of, sample
+from dotphase.finite.data.sampling import Grams, sample
 from dotphase.finite.training.objective import Objective, gram_loss
+from dotphase.scenario.attentions.attention import matrices
 
 
 def plain(data, weights):
@@ -11,7 +12,7 @@ def plain(data, weights):
     d, seen = data.instance.dimension, data.tokens
     x = seen - data.instance.positions[:, None]
     fields = np.einsum("lni,ir->lrn", seen, weights) / np.sqrt(d)
-    guess = attention_of(data.scenario.student, fields)
+    guess = matrices(data.scenario.student, fields)
     residual = np.einsum("lkn,kni->lni", data.answers, x) - np.einsum("lkn,kni->lni", guess, seen)
     return (residual**2).sum() / (2 * d) + 0.5 * data.scenario.ridge * (weights**2).sum()
 
@@ -33,7 +34,7 @@ def test_the_wrong_gram_matrix_is_noticed(problem):
     # x instead of x̃ in the student's own term: the encodings forgotten in one place of three.
     data, weights, _ = problem
     fields = Objective(data).fields(weights)
-    guess = attention_of(data.scenario.student, fields)
+    guess = matrices(data.scenario.student, fields)
     forgetful = Grams(data.grams.true, data.grams.mixed, data.grams.true)
     ridge = 0.5 * data.scenario.ridge * (weights**2).sum()
     right = float(np.sum(gram_loss(data.answers, guess, data.grams))) + ridge

@@ -4,10 +4,11 @@ from finite_scenarios import SCENARIOS, uneven
 
 from dotphase.finite import test_error as module
 from dotphase.finite.data.instance import Instance
-from dotphase.finite.data.sampling import attention_of, sample
+from dotphase.finite.data.sampling import sample
 from dotphase.finite.test_error import exact_test_error
 from dotphase.finite.training.objective import gram_loss
 from dotphase.numerics.rules import GaussHermite, Sobol
+from dotphase.scenario.attentions.attention import matrices
 from dotphase.scenario.presets import paper
 
 
@@ -16,7 +17,7 @@ def monte_carlo(instance, weights, count):
     standard error."""
     data = sample(instance, count=count, stream="test")
     fields = np.einsum("lni,ir->lrn", data.tokens, weights) / np.sqrt(instance.dimension)
-    guess = attention_of(data.scenario.student, fields)
+    guess = matrices(data.scenario.student, fields)
     losses = 2 * np.asarray(gram_loss(data.answers, guess, data.grams)) / data.scenario.length
     return losses.mean(), losses.std() / np.sqrt(count)
 

@@ -1,9 +1,10 @@
-"""The kinds `bayes`, `dynamics` and `flow`: shapes as promised, numbers as their functions give
+"""The kinds `bayes`, `learning_curve`, `dynamics` and `flow`: shapes as promised, numbers as their functions give
 them."""
 
 import numpy as np
 import pytest
 
+from dotphase import learning_curve
 from dotphase.bayes.limit import bayes
 from dotphase.learning.online.decomposition import Start
 from dotphase.learning.online.one_pass import one_pass
@@ -30,6 +31,14 @@ def test_bayes():
     seeds = [0, 1]
     passed = computed("bayes", {"seed": seeds}, paper(alpha=0.8), d=150, seeds=2)
     assert set(passed["outcome"]) <= {"perfect", "stuck", "stopped", "converged"}
+
+
+def test_learning_curve():
+    row = computed("learning_curve", time=6.0, points=3, step_size=0.75, paths=64)
+    curve = learning_curve(paper(alpha=0.3), steps=9, step_size=2 / 3, paths=64)
+    np.testing.assert_array_equal(row["test_error"], curve.test_error.value[::3])
+    np.testing.assert_array_equal(row["theta_error"], curve.theta.error[::3])
+    assert row["outcome"] == curve.outcome
 
 
 def test_dynamics():

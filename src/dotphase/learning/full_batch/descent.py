@@ -3,7 +3,8 @@
     h_l = m_l + Σ_j A_j Φ_jl,   g_l = −∂ℓ/∂h_l,
     A_j(t+1) = A_j(t) + η_t (force along mode j − λ A_j(t)) + β (A_j(t) − A_j(t−1)),
 
-forces and fields as in `modes.py`; what of the forces is along no mode waits in `pending.py`.
+forces and fields as in `modes.py`; what of the forces is along no mode waits in `pending.py`. Only
+ℓ and its gradient are compiled: numpy and XLA take the same time for the products with the fields.
 """
 
 from __future__ import annotations

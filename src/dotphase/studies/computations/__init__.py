@@ -1,8 +1,9 @@
 """What can be computed at a point of a study.
 
 `theory.py`, `transitions.py`, `stability.py`, `rules.py`, `baseline.py`, `bayes.py`: limits d → ∞.
-`training.py`, `trajectories.py`: finite d, compared with the limit. `one_pass.py`: learning in one
-pass. `text.py`, `counting.py`: real sentences and the counting task. `_common.py`: shared code.
+`training.py`, `trajectories.py`: finite d, compared with the limit. `learning.py`: learning curves,
+and learning in one pass. `text.py`, `counting.py`: real sentences and the counting task.
+`_common.py`: shared code.
 """
 
 # The name in a study file (`kind = "…"`), and the module and class that compute it.
@@ -10,9 +11,10 @@ COMPUTATIONS = {
     "baseline": ("baseline", "Baseline"),
     "bayes": ("bayes", "Bayes"),
     "counting": ("counting", "Counting"),
-    "dynamics": ("one_pass", "Dynamics"),
-    "flow": ("one_pass", "Flow"),
+    "dynamics": ("learning", "Dynamics"),
+    "flow": ("learning", "Flow"),
     "gamp": ("training", "Gamp"),
+    "learning_curve": ("learning", "Curve"),
     "mixed": ("theory", "Mixed"),
     "rules": ("rules", "Rules"),
     "stability": ("stability", "Stability"),

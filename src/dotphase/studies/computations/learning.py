@@ -1,4 +1,5 @@
-"""One-pass learning: its course from a start (`dynamics`), and the flow of m and θ (`flow`)."""
+"""Training in time, d → ∞: learning curves of gradient descent (`learning_curve`); one-pass
+learning from a start (`dynamics`), and the flow of m and θ (`flow`)."""
 
 from __future__ import annotations
 
@@ -13,7 +14,60 @@ from ..study.layout import Variable
 from ._common import Seeds, seeds_of
 
 OVERLAPS = ("q", "m", "theta")
+OBSERVABLES = (*OVERLAPS, "train_loss", "test_error", "ridge_loss")
 LIMIT = (*OVERLAPS, "test_error", *(f"{name}_error" for name in (*OVERLAPS, "test_error")))
+
+
+class Curve(Computation):
+    """Overlaps and losses of gradient descent at equidistant times t = Σ η, each with its error.
+
+    - `start`: semantic, positional or random; `d`: the dimension of the start and of the loss, as
+      in `learning_curve`.
+    - `time`: the last time; `points`: how many intervals up to it; `step_size`: the longest step.
+    - `paths`, `cut`, `seed`: of the numerical method.
+    """
+
+    place: ClassVar[str] = "threads"
+    whole: ClassVar[bool] = True
+
+    kind: Literal["learning_curve"] = "learning_curve"
+    start: Literal["semantic", "positional", "random"] = "semantic"
+    d: int | None = Field(None, ge=2)
+    time: float = Field(100.0, gt=0)
+    points: int = Field(20, ge=1)
+    step_size: float = Field(0.75, gt=0)
+    paths: int = Field(4096, ge=64)
+    cut: float = Field(1e-5, gt=0)
+    seed: int = Field(0, ge=0)
+
+    def coordinates(self) -> dict[str, Sequence[Any]]:
+        return {"time": np.linspace(0, self.time, self.points + 1).tolist()}
+
+    def variables(self) -> dict[str, Variable]:
+        both = [name + ending for name in OBSERVABLES for ending in ("", "_error")]
+        return {name: Variable(("time",)) for name in both}
+
+    def compute_point(self, point: Point) -> dict[str, Any]:
+        from ...learning.full_batch.learning_curve import learning_curve
+
+        every = int(np.ceil(self.time / self.points / self.step_size - 1e-9))
+        steps = every * self.points
+        options = {"d": self.d, "paths": self.paths, "cut": self.cut, "seed": self.seed}
+        found = learning_curve(
+            point.scenario, self.start, steps=steps, step_size=self.time / steps, **options
+        )
+        row: dict[str, Any] = {"outcome": found.outcome, "reason": found.reason}
+        for name in OBSERVABLES:
+            estimate = getattr(found, name)[::every]
+            row |= {
+                name: self._padded(estimate.value),
+                f"{name}_error": self._padded(estimate.error),
+            }
+        return row
+
+    def _padded(self, values: np.ndarray) -> np.ndarray:
+        """Not a number at times that were not reached."""
+        return np.append(values, np.full(self.points + 1 - len(values), np.nan))
 
 
 class Dynamics(Computation):
