@@ -247,7 +247,7 @@ def test_the_response_is_the_derivative_of_the_prox():
     local, random = LocalProblem(Objective(data)), np.random.default_rng(0)
     w = random.standard_normal((3, 2, data.count))
     root = 0.4 * random.standard_normal((6, 6)) + np.eye(6)
-    V = local_module.split(root @ root.T, 3)
+    V = local_module.blocks_of((root @ root.T)[None], 3)
     here, h, s = local.prox(w, V, w, "nearest"), 1e-5, data.scales
     expected = np.linalg.solve(
         local_module.joined(V), ((here.fields - w) / s[:, None]).reshape(6, -1)
