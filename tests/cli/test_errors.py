@@ -176,13 +176,20 @@ def test_any_encoding_will_do(encoding):
     assert len(err.splitlines()) == 1
 
 
-def test_an_interruption_is_one_line_and_code_130(tmp_path):
-    begun = process("solve", env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)})
-    while begun.poll() is None and not any(
-        tmp_path.iterdir()
-    ):  # until the first program is compiled, of several
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("background", [False, True])
+def test_an_interruption_is_one_line_and_code_130(tmp_path, name, background):
+    """Also in the background of a shell, which starts its jobs with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if background else signal.SIG_DFL)
+    held = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        begun = process("solve", env=os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)})
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGHUP, held)
+    while begun.poll() is None and not any(tmp_path.iterdir()):  # the first of several programs
         time.sleep(0.05)
-    begun.send_signal(signal.SIGINT)
+    begun.send_signal(getattr(signal, name))
     out, err = begun.communicate(timeout=120)
     assert begun.returncode == 130, err
     assert out == b""

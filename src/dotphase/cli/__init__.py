@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
+from typing import NoReturn
 
 INTERRUPTED = 130
 
@@ -12,6 +14,7 @@ INTERRUPTED = 130
 def main() -> None:
     """Entry point of `dotphase` and `python -m dotphase`."""
     try:
+        _listen()
         _run()
     except (KeyboardInterrupt, SystemExit) as end:
         if isinstance(end, SystemExit) and end.code != INTERRUPTED:
@@ -30,6 +33,26 @@ def _run() -> None:
     spell_out()
     keep_interruptions()
     app(prog_name="dotphase")
+
+
+def _listen() -> None:
+    """Treat SIGINT, SIGTERM and SIGHUP alike: one line, exit code 130, work that can be resumed.
+
+    A shell starts background jobs with SIGINT ignored, which is undone here: `kill -INT` ends them.
+    SIGHUP stays ignored under `nohup`. A second SIGTERM or SIGHUP ends the
+    process at once.
+    """
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
+        signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> NoReturn:
+    if number != signal.SIGINT:
+        signal.signal(number, signal.SIG_DFL)
+    raise KeyboardInterrupt
 
 
 def _is_stuck() -> bool:
