@@ -1,8 +1,8 @@
 """Learning curves: cost, the effect of `cut`, agreement with training, and what they are used for.
 
-python -m benchmarks.curves [cost|cut|agreement|stopping|escape|one_token …]
+python -m benchmarks.curves [cost|cut|agreement|published|stopping|escape|one_token …]
 
-Tables go to docs/results/curves.json. All of them take about half an hour on one core.
+Tables go to docs/results/curves.json. All of them take about two hours on one core.
 """
 
 from __future__ import annotations
@@ -92,19 +92,75 @@ def scenarios() -> dict:
 
 
 def agreement() -> None:
-    """Training less theory in standard errors, the largest along the curve."""
+    """Training less theory in standard errors, the largest of eleven records along the curve, at
+    three sizes and extrapolated in 1/d."""
+    from dotphase.comparison.curves import compare_curve
+
+    rows, first = [], 0
+    for name, (scenario, start) in scenarios().items():
+        found = {}
+        for d in (500, 1000, 2000):
+            first += 16  # every row has data sets of its own
+            seeds = range(first, first + 16)
+            found[d] = compare_curve(scenario, start, d, seeds, steps=200, step_size=0.75)
+            rows.append([name, d, *(f"{value:.1f}" for value in found[d].worst.values())])
+            print(*rows[-1], flush=True)
+        limits = {each: _limit({d: found[d].gaps[each] for d in found}) for each in found[500].gaps}
+        rows.append([name, "∞", *(f"{value:.1f}" for value in limits.values())])
+        print(*rows[-1], flush=True)
+        columns = ("scenario and start", "d", "q", "m", "θ", "ε_t", "ε_g at the end")
+        note = "16 seeds of its own in each row; 200 steps of 0.75; ∞: extrapolated in 1/d"
+        keep_table("curves", "agreement", columns, rows, command=f"{COMMAND} agreement", note=note)
+
+
+def _limit(gaps: dict) -> float:
+    """The largest deviation along the curve of the intercept of a line in 1/d."""
+    design = np.array([[1.0, 1.0 / d] for d in gaps])
+    worst = 0.0
+    for k in range(len(next(iter(gaps.values())))):
+        values = np.array([gap.value[k] for gap in gaps.values()])
+        errors = np.array([gap.error[k] for gap in gaps.values()])
+        if (errors > 0).all():
+            covariance = np.linalg.inv((design.T / errors**2) @ design)
+            intercept = (covariance @ (design.T / errors**2) @ values)[0]
+            worst = max(worst, abs(intercept) / np.sqrt(covariance[0, 0]))
+    return float(worst)
+
+
+def published() -> None:
+    """The schedule of the published experiments, 5000 steps of 0.15, at d = 1000: training less the
+    learning curve and less both static theories, in standard errors of four seeds."""
+    import dotphase as dp
     from dotphase.comparison.curves import compare_curve
 
     rows = []
-    for name, (scenario, start) in scenarios().items():
-        for d in (500, 1000):
-            found = compare_curve(scenario, start, d, 16, steps=200, step_size=0.75)
-            worst = [f"{value:.1f}" for value in found.worst.values()]
-            rows.append([name, d, *worst])
-            print(*rows[-1], flush=True)
-    columns = ("scenario and start", "d", "q", "m", "θ", "ε_t", "ε_g at the end")
-    note = "16 seeds, the same in all rows; 200 steps of 0.75"
-    keep_table("curves", "agreement", columns, rows, command=f"{COMMAND} agreement", note=note)
+    for ridge in (0.001, 0.01, 0.1):
+        for alpha in (0.25, 0.5, 0.75, 1.0, 1.5, 2.0):
+            for start in ("semantic", "positional"):
+                task = dp.paper(alpha=alpha, omega=0.3, ridge=ridge)
+                options = {"steps": 5000, "step_size": 0.15, "records": 1, "paths": 2048}
+                found = compare_curve(task, start, 1000, 4, **options)
+                order = "theta" if start == "semantic" else "m"
+                names = ("test_error", "train_loss", order)
+                curve = [f"{found.gaps[name].deviation()[-1]:+.1f}" for name in names]
+                rows.append([ridge, alpha, start, " ".join(curve)])
+                for minimum in ("reached", "lowest"):
+                    rows[-1].append(_static(task, start, minimum, found.trained, names))
+                print(*rows[-1], sep=" | ", flush=True)
+                columns = ("λ", "α", "start", "learning curve", "reached", "lowest")
+                note = "ε_g, ε_t, θ or m: training less theory in standard errors of 4 seeds"
+                about = {"command": f"{COMMAND} published", "note": f"ω = 0.3; {note}"}
+                keep_table("curves", "published schedule", columns, rows, **about)
+
+
+def _static(task, start: str, minimum: str, trained: dict, names: tuple[str, ...]) -> str:
+    import dotphase as dp
+
+    solution = dp.solve(task, start, minimum=minimum, d=1000)
+    if solution.outcome == "collapsed":
+        return "no such branch"
+    gaps = (trained[name][-1] - getattr(solution, name) for name in names)
+    return " ".join(f"{float(gap.deviation()):+.1f}" for gap in gaps)
 
 
 def stopping() -> None:
@@ -183,6 +239,7 @@ PARTS = {
     "cost": cost,
     "cut": cut,
     "agreement": agreement,
+    "published": published,
     "stopping": stopping,
     "escape": escape,
     "one_token": one_token,

@@ -4,8 +4,9 @@ them."""
 import numpy as np
 import pytest
 
-from dotphase import learning_curve
+from dotphase import learning_curve, solve, train
 from dotphase.bayes.limit import bayes
+from dotphase.finite.training.optimisers import GradientDescent
 from dotphase.learning.online.decomposition import Start
 from dotphase.learning.online.one_pass import one_pass
 from dotphase.scenario.presets import paper
@@ -39,6 +40,21 @@ def test_learning_curve():
     np.testing.assert_array_equal(row["test_error"], curve.test_error.value[::3])
     np.testing.assert_array_equal(row["theta_error"], curve.theta.error[::3])
     assert row["outcome"] == curve.outcome
+
+
+def test_a_learning_curve_with_training():
+    options = {"time": 6.0, "points": 3, "step_size": 1.0, "paths": 64, "d": 60, "seeds": 2}
+    row = computed("learning_curve", {"seed": [0, 1]}, **options)
+    runs = train(paper(alpha=0.3), 60, "semantic", GradientDescent(1.0, 6), seeds=[1])
+    assert row["train_loss_seen"][-1, 1] == pytest.approx(runs.train_loss.value, rel=1e-9)
+    assert row["theta_seen"][-1, 1] == pytest.approx(runs.theta.value, rel=1e-9)
+    assert row["test_error_seen"][1] == pytest.approx(runs.test_error.value, rel=1e-9)
+    limit = computed("learning_curve", time=1.0, points=1, paths=64, limit=True)["theta_limit"]
+    assert limit == solve(paper(alpha=0.3), "semantic", minimum="reached").theta.value
+    with pytest.raises(ValueError, match="limit: the minimum of a random start"):
+        computed("learning_curve", start="random", limit=True)
+    with pytest.raises(ValueError, match="seeds: training needs a dimension"):
+        computed("learning_curve", seeds=2)
 
 
 def test_dynamics():

@@ -21,7 +21,10 @@ Dimension = Annotated[
     int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")
 ]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional, mixed or random.")]
-Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations: seeds 0, 1, …")]
+Seeds = Annotated[
+    int, typer.Option("--seeds", min=1, help="How many realisations, of seeds that follow.")
+]
+FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, help="The first of the seeds.")]
 Checkpoint = Annotated[
     Path | None,
     typer.Option(
@@ -40,6 +43,7 @@ def train(
     optimiser: Annotated[str, typer.Option("--optimiser", help="lbfgs, gd or adam.")] = "lbfgs",
     rate: Annotated[float | None, typer.Option("--rate", help="Step size of gd and adam.")] = None,
     seeds: Seeds = 8,
+    first_seed: FirstSeed = 0,
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
@@ -52,7 +56,7 @@ def train(
             _size(d, data),
             start,
             _optimiser(optimiser, rate),
-            seeds,
+            range(first_seed, first_seed + seeds),
             data=data,
             progress=True,
         )

@@ -41,12 +41,13 @@ def python(asked: Export) -> str:
     if task.student != "softmax":
         lines.append(f"scenario = scenario.vary(student=dotphase.{_student(task)})")
     option = "" if asked.minimum == "lowest" else f', minimum="{asked.minimum}"'
+    seeds = f"range({asked.seed}, {asked.seed + asked.seeds})" if asked.seed else asked.seeds
     lines += [
         'for branch in ("semantic", "positional"):',
         f"    print(dotphase.solve(scenario, branch{option}))",
         "print(dotphase.linear_baseline(scenario).test_error)",
         f'print(dotphase.train(scenario, d={asked.d}, start="{asked.start}", optimiser="{asked.optimiser}", '
-        f"seeds={asked.seeds}).test_error)",
+        f"seeds={seeds}).test_error)",
     ]
     return "\n".join(lines) + "\n"
 
@@ -66,7 +67,9 @@ def command(asked: Export) -> str:
     if task.correlation:
         comment = f"# tokens correlated by {task.correlation!r}: no option for this; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
-    return f"{comment}dotphase solve {numbers}\n{train} --optimiser {asked.optimiser}\n"
+    train += f" --first-seed {asked.seed}" if asked.seed else ""
+    option = "" if asked.minimum == "lowest" else f" --minimum {asked.minimum}"
+    return f"{comment}dotphase solve {numbers}{option}\n{train} --optimiser {asked.optimiser}\n"
 
 
 def study(asked: Export) -> str:

@@ -11,8 +11,12 @@ from ...finite.data.instance import Instance
 from ...finite.data.sampling import sample
 from ...finite.overlaps import overlaps
 from ...finite.training.objective import Objective
+from ...finite.training.optimisers import GradientDescent
+from ...finite.training.runs import mechanism_of
 from ...finite.training.starts import start_weights
 from ...finite.training.training import Run, answer, as_optimiser
+from ...learning.full_batch.learning_curve import learning_curve
+from ...learning.online.decomposition import measured
 from ...results.json import plain
 from ...scenario.scenario import Scenario
 
@@ -21,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, seed: int) -> None:
-    """Train one seed. Messages: `begin` (n and d), `step` (loss F/d, |m|, |θ|, q) and `end` (what
-    `train` reports)."""
+    """Train one seed. Messages: `begin` (n and d), `step` (loss F/d, |m|, |θ|, q), `end` (what
+    `train` reports), and after gradient descent `theory` (its learning curve)."""
     # A message for each of the first steps, so that a short run is a curve too; then one in so many
     # seconds: a screen shows no more.
     first, pause = 60, 0.03
@@ -39,12 +43,29 @@ def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, se
         sizes = _means(overlaps(instance, weights).sizes)
         say({"event": "step", "seed": seed, "step": step, "loss": value / d, **sizes})
 
-    objective = Objective(sample(instance))
-    end = as_optimiser(optimiser).minimise(objective, start_weights(instance, start), watch)
-    say(_end(answer(instance, end, began)))
+    objective, weights = Objective(sample(instance)), start_weights(instance, start)
+    method = as_optimiser(optimiser)
+    run = answer(instance, method.minimise(objective, weights, watch), began)
+    say(_end(run, scenario, d))
+    if isinstance(method, GradientDescent) and run.overlaps is not None:
+        say(_theory(instance, weights, method.rate, run.steps))
 
 
-def _end(run: Run) -> dict[str, Any]:
+def _theory(instance: Instance, weights: np.ndarray, rate: float, steps: int) -> dict[str, Any]:
+    """The learning curve from these first weights, in steps of training. It takes five of them at
+    once, where that is stable."""
+    size = min(5 * rate, 0.2 / float(instance.scenario.law.mean_gamma.max()))
+    first, law = measured(instance, weights)
+    total = max(1, round(steps * rate / size))
+    options: dict[str, Any] = {"d": instance.dimension, "law": law, "paths": 512, "replicates": 4}
+    found = learning_curve(instance.scenario, first, steps=total, step_size=size, **options)
+    shown = np.unique(np.geomspace(1, len(found.times), 80).astype(int)) - 1
+    curves = {"loss": found.train_loss, "m": found.m, "theta": found.theta}
+    values = {name: curve.value[shown].tolist() for name, curve in curves.items()}
+    return {"event": "theory", "step": (found.times[shown] / rate).tolist(), **values}
+
+
+def _end(run: Run, scenario: Scenario, d: int) -> dict[str, Any]:
     sizes = (
         {"m": None, "theta": None, "q": None}
         if run.overlaps is None
@@ -56,6 +77,7 @@ def _end(run: Run) -> dict[str, Any]:
         "outcome": run.outcome,
         "reason": run.reason,
         "step": run.steps,
+        "mechanism": mechanism_of(run.overlaps, scenario.law.mean_gamma, d),
     }
     return {
         **description,

@@ -149,6 +149,7 @@ class Export(_Asked):
     d: int = Field(default=400, ge=50, le=1000)
     start: Literal["semantic", "positional", "mixed", "random"] = "random"
     optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
+    seed: Seed = 0
     seeds: int = Field(default=1, ge=1, le=24)
 
 

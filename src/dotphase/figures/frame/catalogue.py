@@ -21,6 +21,7 @@ MODULES = {
     "stability": "further.stability",
     "accuracy": "paper.accuracy",
     "one-pass": "further.one_pass",
+    "learning-curves": "further.learning_curves",
     "rank-two-phases": "further.rank_two_phases",
     "possible": "further.possible",
     "attentions": "further.attentions",

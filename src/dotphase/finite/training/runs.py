@@ -135,7 +135,7 @@ class Runs(Result):
         γ√(v/d), v = q/γ their variance. What is beyond five times that is a signal.
         """
         gamma = self.scenario.law.mean_gamma
-        return tuple(_mechanism(run.overlaps, gamma, self.dimension) for run in self.runs)
+        return tuple(mechanism_of(run.overlaps, gamma, self.dimension) for run in self.runs)
 
     def arrays(self) -> dict[str, Any]:
         answered = [run for run in self.runs if run.overlaps is not None]
@@ -233,7 +233,7 @@ def _stacked(several: Any) -> WeightOverlaps:
     return WeightOverlaps(*map(np.stack, zip(*several, strict=True)))
 
 
-def _mechanism(overlaps: WeightOverlaps | None, gamma: np.ndarray, d: int) -> str:
+def mechanism_of(overlaps: WeightOverlaps | None, gamma: np.ndarray, d: int) -> str:
     if overlaps is None:
         return "diverged"
     variance = np.trace(overlaps.q, axis1=1, axis2=2) / gamma / overlaps.q.shape[1]

@@ -4,16 +4,17 @@ learning from a start (`dynamics`), and the flow of m and θ (`flow`)."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
 from ._common import Seeds, seeds_of
 
 OVERLAPS = ("q", "m", "theta")
+RECORDED = (*OVERLAPS, "train_loss")
 OBSERVABLES = (*OVERLAPS, "train_loss", "test_error", "ridge_loss")
 LIMIT = (*OVERLAPS, "test_error", *(f"{name}_error" for name in (*OVERLAPS, "test_error")))
 
@@ -25,10 +26,14 @@ class Curve(Computation):
       in `learning_curve`.
     - `time`: the last time; `points`: how many intervals up to it; `step_size`: the longest step.
     - `paths`, `cut`, `seed`: of the numerical method.
+    - `seeds`: also train at `d`; the results are `q_seen`, `m_seen`, `theta_seen`,
+      `train_loss_seen`, and `test_error_seen` at the end.
+    - `limit`: also the reached minimum of the static theory from this start: `q_limit` and so on.
     """
 
     place: ClassVar[str] = "threads"
     whole: ClassVar[bool] = True
+    growing: ClassVar[tuple[str, ...]] = ("seeds",)
 
     kind: Literal["learning_curve"] = "learning_curve"
     start: Literal["semantic", "positional", "random"] = "semantic"
@@ -39,13 +44,32 @@ class Curve(Computation):
     paths: int = Field(4096, ge=64)
     cut: float = Field(1e-5, gt=0)
     seed: int = Field(0, ge=0)
+    seeds: Seeds | None = None
+    limit: bool = False
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.seeds is not None and self.d is None:
+            raise ValueError("seeds: training needs a dimension, d")
+        if self.limit and self.start == "random":
+            raise ValueError("limit: the minimum of a random start is not known beforehand")
+        return self
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
-        return {"time": np.linspace(0, self.time, self.points + 1).tolist()}
+        times: dict[str, Sequence[Any]] = {
+            "time": np.linspace(0, self.time, self.points + 1).tolist()
+        }
+        return times if self.seeds is None else times | {"seed": seeds_of(self.seeds)}
 
     def variables(self) -> dict[str, Variable]:
         both = [name + ending for name in OBSERVABLES for ending in ("", "_error")]
-        return {name: Variable(("time",)) for name in both}
+        found = {name: Variable(("time",)) for name in both}
+        if self.seeds is not None:
+            found |= {f"{name}_seen": Variable(("time", "seed")) for name in RECORDED}
+            found["test_error_seen"] = Variable(("seed",))
+        if self.limit:
+            found |= {f"{name}_limit": Variable() for name in (*RECORDED, "test_error")}
+        return found
 
     def compute_point(self, point: Point) -> dict[str, Any]:
         from ...learning.full_batch.learning_curve import learning_curve
@@ -63,7 +87,32 @@ class Curve(Computation):
                 name: self._padded(estimate.value),
                 f"{name}_error": self._padded(estimate.error),
             }
-        return row
+        if self.limit:
+            row |= self._limits(point)
+        return row if self.seeds is None else row | self._trained(point, steps, every)
+
+    def _limits(self, point: Point) -> dict[str, float]:
+        from ...theory.solver.solve import solve
+
+        found = solve(point.scenario, self.start, minimum="reached", d=self.d)
+        known = found.outcome in ("converged", "imprecise")
+        names = (*RECORDED, "test_error")
+        value = lambda name: float(getattr(found, name).value) if known else np.nan
+        return {f"{name}_limit": value(name) for name in names}
+
+    def _trained(self, point: Point, steps: int, every: int) -> dict[str, np.ndarray]:
+        from ...finite.training.optimisers import GradientDescent
+        from ...finite.training.training import train
+
+        method = GradientDescent(self.time / steps, steps, tolerance=1e-300)
+        options: dict[str, Any] = {"seeds": point.own["seed"], "record": every}
+        runs: Any = train(point.scenario, self.d, self.start, method, **options).runs
+        paths = [run.trajectory for run in runs]
+        sizes = [path.overlaps.sizes for path in paths]
+        along = {name: [each[name].mean(-1) for each in sizes] for name in OVERLAPS}
+        along["train_loss"] = [path.loss for path in paths]
+        found = {f"{name}_seen": np.stack(each, axis=1) for name, each in along.items()}
+        return found | {"test_error_seen": np.array([float(run.test_error) for run in runs])}
 
     def _padded(self, values: np.ndarray) -> np.ndarray:
         """Not a number at times that were not reached."""

@@ -8,9 +8,9 @@ let texts = {};
 
 export function start(notice) {
   at("export-open").addEventListener("click", async () => {
-    const { along, minimum, d, start, optimiser, seeds } = state;
+    const { along, minimum, d, start, optimiser, seed, seeds } = state;
     try {
-      texts = await ask("/api/export", { task: task(), along, minimum, d, start, optimiser, seeds });
+      texts = await ask("/api/export", { task: task(), along, minimum, d, start, optimiser, seed, seeds });
       show();
       at("export").showModal();
     } catch (error) { notice(error.message); }

@@ -45,8 +45,10 @@ function receive(message) {
     note(`seed ${message.seed}, step ${message.step}: loss ${message.loss.toPrecision(4)}, |m| = ${message.m.toFixed(3)}, |θ| = ${message.theta.toFixed(3)}`);
   } else if (message.event === "end") {
     run.end = message;
+    run.kind = verdict(message);
     if (message.loss !== null) for (const name of ["step", "loss", "m", "theta"]) run[name].push(message[name]);
-  } else if (message.event === "waiting" && message.before) note(`${message.before} networks train before yours …`);
+  } else if (message.event === "theory") run.theory = message;
+  else if (message.event === "waiting" && message.before) note(`${message.before} networks train before yours …`);
   else if (message.event === "busy") note(`${safe(message.reason)}; trying again …`);
   else if (message.event === "failed") finish(`It did not work: ${safe(message.reason)}`);
   else if (message.event === "done") finish(summary());
@@ -58,10 +60,17 @@ function summary() {
   const ended = runs.filter((run) => run.end?.loss != null);
   const last = ended.at(-1);
   if (!last) return `No answer: ${safe(runs.at(-1)?.end?.reason ?? "nothing was trained")}`;
-  const kind = last.end.theta > last.end.m ? "semantic" : "positional";
-  const counts = ["semantic", "positional"].map((name) => `${ended.filter((run) => (run.end.theta > run.end.m) === (name === "semantic")).length} ${name}`);
-  const many = ended.length > 1 ? ` On the screen: ${counts.join(", ")}.` : "";
-  return `Seed ${last.seed} ended <b class="${kind}">${kind}</b> after ${last.end.step} steps: ε<sub>t</sub> = ${last.end.loss.toPrecision(4)}, ε<sub>g</sub> = ${written(last.end.test_error)}.${many}`;
+  const counts = ["semantic", "positional", "mixed", "neither"].map((name) => [ended.filter((run) => run.kind === name).length, name]);
+  const many = ended.length > 1 ? ` On the screen: ${counts.filter(([count]) => count).map((pair) => pair.join(" ")).join(", ")}.` : "";
+  const kind = last.kind === "neither" ? "at neither solution" : `<b class="${last.kind}">${last.kind}</b>`;
+  return `Seed ${last.seed} ended ${kind} after ${last.end.step} steps: ε<sub>t</sub> = ${last.end.loss.toPrecision(4)}, ε<sub>g</sub> = ${written(last.end.test_error)}.${many}`;
+}
+
+// The mechanism that a network has learned; "neither" if it has less than half of what the theory's solution of that name has.
+function verdict(end) {
+  const known = here()[end.mechanism]?.numbers?.[end.mechanism === "semantic" ? "theta" : "m"].value;
+  const found = end.mechanism === "semantic" ? end.theta : end.m;
+  return end.mechanism === "uninformed" || end.mechanism === "diverged" || (known && found < known / 2) ? "neither" : end.mechanism;
 }
 
 function finish(html) {
@@ -91,8 +100,13 @@ function paths(run) {
     { type: "scatter", mode: "lines", name: `${name}: step, loss`, x: run.step, y: run.loss, line, hoverinfo: "skip" },
     { type: "scatter", mode: "lines", name: `${name}: m, theta`, x: run.m, y: run.theta, xaxis: "x2", yaxis: "y2", line, hoverinfo: "skip" },
   ];
+  if (run.theory && newest) {
+    const dashed = { color: css("ink"), width: 1.5, dash: "dash" };
+    traces.push({ type: "scatter", mode: "lines", name: `${name}: theory of the loss`, x: run.theory.step, y: run.theory.loss, line: dashed, hoverinfo: "skip" },
+      { type: "scatter", mode: "lines", name: `${name}: theory of m, theta`, x: run.theory.m, y: run.theory.theta, xaxis: "x2", yaxis: "y2", line: dashed, hoverinfo: "skip" });
+  }
   if (run.end?.loss != null) traces.push({ type: "scatter", mode: "markers", x: [run.end.m], y: [run.end.theta], xaxis: "x2", yaxis: "y2", hoverinfo: "skip",
-    meta: "decoration", marker: { size: 8, color: colour(run.end.theta > run.end.m ? "semantic" : "positional"), line: { color: css("ink"), width: 1 } } });
+    meta: "decoration", marker: { size: 8, color: ["semantic", "positional"].includes(run.kind) ? colour(run.kind) : css("ink"), line: { color: css("ink"), width: 1 } } });
   return traces;
 }
 
