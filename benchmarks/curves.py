@@ -1,6 +1,6 @@
 """Learning curves: cost, the effect of `cut`, agreement with training, and what they are used for.
 
-python -m benchmarks.curves [cost|cut|agreement|published|stopping|escape|one_token …]
+python -m benchmarks.curves [cost|ratio|cut|agreement|published|stopping|escape|one_token …]
 
 Tables go to docs/results/curves.json. All of them take about two hours on one core.
 """
@@ -34,6 +34,34 @@ def cost() -> None:
         print(*rows[-1], flush=True)
     columns = ("steps", "seconds", "modes")
     keep_table("curves", "cost", columns, rows, command=f"{COMMAND} cost", note="one core")
+
+
+def ratio() -> None:
+    """Processor time of training at d = 2000 for the error of the theory, and of the theory."""
+    import dotphase as dp
+    from dotphase.finite.training.optimisers import GradientDescent
+
+    rows = []
+    for start in ("semantic", "positional"):
+        task = dp.paper(alpha=1.17, omega=0.3)
+        options = {"step_size": 0.75, "d": 2000}
+        dp.learning_curve(task, start, steps=2, **options)
+        began = time.process_time()
+        found = dp.learning_curve(task, start, steps=1000, **options)
+        theory = time.process_time() - began
+        began = time.process_time()
+        method = GradientDescent(0.75, 1000, tolerance=1e-300)
+        runs = dp.train(task, 2000, start, method, seeds=8)
+        each = (time.process_time() - began) / 8
+        for name in ("test_error", "train_loss"):
+            error = getattr(found, name)[-1].error
+            needed = 8 * float(getattr(runs, name).error / error) ** 2
+            times = f"{needed * each / theory:.0f}×"
+            rows.append([start, name, f"{theory:.1f}", f"{each:.1f}", f"{needed:.0f}", times])
+            print(*rows[-1], flush=True)
+    columns = ("start", "observable", "theory, s", "one run, s", "runs for its error", "ratio")
+    note = "processor time in one run of this command; α = 1.17, ω = 0.3, λ = 0.01, 1000 steps"
+    keep_table("curves", "ratio", columns, rows, command=f"{COMMAND} ratio", note=note)
 
 
 def cut() -> None:
@@ -237,6 +265,7 @@ def one_token() -> None:
 
 PARTS = {
     "cost": cost,
+    "ratio": ratio,
     "cut": cut,
     "agreement": agreement,
     "published": published,
