@@ -2,6 +2,7 @@
 where there is none."""
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,6 +172,17 @@ def test_training_streams_and_can_be_stopped(visit):
     wait(page, "/step [0-9]+: loss/.test(document.getElementById('training-reading').textContent)")
     page.click("#train-stop")
     assert "Stopped" in page.inner_text("#training-reading")
+
+
+def test_gradient_descent_is_drawn_with_its_theory(visit):
+    page = visit("#alpha=2&omega=0.3&d=200&start=random&optimiser=gd")
+    solved(page)
+    page.click("#train")
+    wait(page, "/ended/.test(document.getElementById('training-reading').textContent)")
+    names = "document.getElementById('training-plot').data.map(trace => trace.name)"
+    wait(page, f"{names}.some(name => /theory of the loss/.test(name))")
+    assert re.search(r"ended (semantic|positional|mixed|at neither)", page.inner_text("#training"))
+    look(page, "training-theory")
 
 
 def test_letters_are_counted_as_they_are_typed(visit):
