@@ -160,7 +160,7 @@ def transition(
     ] = "0.2:5",
     precision: Annotated[
         float, typer.Option("--precision", help="Largest standard error of the parameter.")
-    ] = 4e-3,
+    ] = 2e-3,
     budget: Budget = 2**18,
     seed: Seed = 0,
     as_json: Json = False,

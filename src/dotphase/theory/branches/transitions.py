@@ -122,7 +122,7 @@ def critical(
     along: str = "sample_ratio",
     between: tuple[float, float] = (0.2, 5.0),
     precision: float = 2e-3,
-    budget: int = 2**17,
+    budget: int = 2**18,
     rule: Sobol | None = None,
     scan: int = SCANNED,
     branch: str = "semantic",
