@@ -17,6 +17,7 @@ from ..numerics.progress import Progress, reporting
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import brief, numbers, text_table
+from ..scenario.checks import check_scenario
 from ..scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -183,6 +184,7 @@ def compare(
     from ..theory.solver.solve import solve
     from ..theory.solver.starts import usual_starts
 
+    check_scenario(scenario)
     starts = usual_starts(scenario) if starts is None else starts
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:

@@ -43,6 +43,8 @@ def instances(
 
 def as_seeds(seeds: int | Iterable[int]) -> list[int]:
     """How many (then 0, 1, …), or which."""
+    if isinstance(seeds, str) or not isinstance(seeds, int | np.integer | Iterable):
+        raise ValueError(f"seeds: expected a whole number, or several, got {seeds!r}")
     listed = list(range(seeds)) if isinstance(seeds, int | np.integer) else list(seeds)
     if not listed:
         raise ValueError(f"seeds: at least one is needed, got {seeds!r}")

@@ -12,7 +12,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class Nodes(NamedTuple):
     weights: np.ndarray
 
 
+@runtime_checkable
 class Rule(Protocol):
     """What a rule offers: nodes in any dimension, a way to pool replicates, and a finer version of
     itself."""

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .attentions.attention import Attention, Form, lifted, matrices
+from .validation import check_kind
 
 if TYPE_CHECKING:
     from .scenario import Scenario
+
+
+def check_scenario(scenario: Any) -> None:
+    """Refuse what is no scenario."""
+    from .scenario import Scenario
+
+    check_kind("scenario", scenario, Scenario, "dotphase.paper()")
 
 
 def check_attention(role: str, attention: Attention, length: int) -> None:

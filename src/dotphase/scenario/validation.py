@@ -17,6 +17,8 @@ def finite_number(name: str, value: Any, above: bool = False, most: float = np.i
 
     called = f"{name}: {LETTERS[name]}" if name in LETTERS else f"{name}:"
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError):
         raise ValueError(f"{called} must be a number, got {value!r}") from None
@@ -24,12 +26,23 @@ def finite_number(name: str, value: Any, above: bool = False, most: float = np.i
         allowed = (
             f"lie in [0, {most:g}]"
             if np.isfinite(most)
+            else "be finite"
+            if np.isinf(number)
             else "be positive"
             if above
             else "be zero or positive"
         )
         raise ValueError(f"{called} must {allowed}, got {number:g}")
     return number
+
+
+def check_kind(name: str, value: Any, kind: type, example: str) -> None:
+    """Refuse a `value` that is not of `kind`; `example` says how one is made."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
+        raise ValueError(
+            f"{name}: expected {article} {kind.__name__}, such as {example}, got {type(value).__name__}"
+        )
 
 
 def whole_number(name: str, value: Any, least: int = 1) -> int:

@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ...scenario.checks import check_scenario
 from ...scenario.distribution import Table, table_of
 from ...scenario.scenario import Scenario
+from ...scenario.validation import whole_number
 from .source import Data
 
 # Independent random numbers of one seed, by purpose.
@@ -37,18 +39,17 @@ class Instance:
     data: Data | None = None
 
     def __post_init__(self) -> None:
+        check_scenario(self.scenario)
         if self.data is not None:
             _check_data(self.data, self.scenario, self.dimension)
-        if self.dimension != int(self.dimension) or self.dimension < max(self.scenario.ranks):
-            wanted = f"a whole number of at least {max(self.scenario.ranks)} (the rank)"
-            raise ValueError(f"d: expected {wanted}, got {self.dimension!r}")
+        dimension = whole_number("d", self.dimension, least=max(self.scenario.ranks))
+        object.__setattr__(self, "dimension", dimension)
         if self.sample_count < 1:
             alpha = self.scenario.sample_ratio
             raise ValueError(
                 f"d: n = αd = {alpha:g}·{self.dimension} rounds to no sample; raise α or d"
             )
-        if self.seed != int(self.seed) or self.seed < 0:
-            raise ValueError(f"seed: expected a whole number of at least 0, got {self.seed!r}")
+        object.__setattr__(self, "seed", whole_number("seed", self.seed, least=0))
 
     @property
     def sample_count(self) -> int:

@@ -84,7 +84,12 @@ def _invariances(attention: Attention, length: int) -> set[tuple]:
     )
     images = [fields[list(order)] * np.array(signs_)[:, None] for order, signs_ in pairs]
     found = matrices(attention, np.concatenate([fields, *images], axis=-1))
-    before, *after = np.split(found, len(pairs) + 1, axis=-1)
+    finite = np.isfinite(found).all((0, 1)).reshape(len(pairs) + 1, tried).all(0)
+    if not finite.any():
+        raise ValueError("attention: it is not finite at fields of the usual size, 0.3 to 3")
+    before, *after = (
+        each[..., finite] for each in np.split(found, len(pairs) + 1, axis=-1)
+    )  # where it overflows nothing can be told
     tolerance = 1e-12 * (np.abs(before).max() + 1e-300)
     permuted = {order: before[list(order)][:, list(order)] for order in orders}
     return {

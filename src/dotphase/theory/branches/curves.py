@@ -16,6 +16,7 @@ from ...results.result import Result
 from ...results.tables import brief
 from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
+from ..solver.checks import check_minimum
 from ..solver.solution import Solution
 from ..solver.solve import Minimum
 from ..solver.starts import usual_starts
@@ -101,8 +102,9 @@ def branches(
 
         dotphase.branches(dotphase.paper(omega=0.3), [0.75, 1, 1.25, 1.5, 2]).plot().savefig("branches.png")
     """
+    check_minimum(scenario)
     starts = usual_starts(scenario) if starts is None else starts
-    along, points = ALIASES.get(along, along), np.unique(np.asarray(list(values), float))
+    along, points = ALIASES.get(along, along), _points(values)
     scenario.value_of(along)
     if not points.size or not starts:
         raise ValueError("values, starts: at least one of each is needed")
@@ -120,3 +122,10 @@ def branches(
         linear_baseline(scenario.vary(**{along: value})).test_error for value in points.tolist()
     )
     return Branches(scenario, along, points, found, baseline)
+
+
+def _points(values: Iterable[float]) -> np.ndarray:
+    try:
+        return np.unique(np.asarray(list(values), float))
+    except (TypeError, ValueError):
+        raise ValueError(f"values: expected several numbers, got {values!r}") from None

@@ -13,6 +13,7 @@ from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
 from ...scenario.scenario import Scenario
+from ..solver.checks import check_minimum
 from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start
 from ..solver.starts import usual_starts
@@ -103,6 +104,7 @@ def phase(
 
         phase(dotphase.paper(alpha=2, omega=0.3)).winner      # "semantic"
     """
+    check_minimum(scenario)
     check = scenario.student.rank > 1 if check is None else check
     with counting(progress, "fixed points") as tried:
         search = Search(scenario, rule or Sobol(2**15), minimum, tried)

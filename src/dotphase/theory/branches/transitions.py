@@ -27,7 +27,7 @@ from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
-from ..solver.checks import check_nodes, check_scenario
+from ..solver.checks import check_minimum, check_nodes
 from ..solver.solution import Solution
 from ..solver.solve import Minimum
 from ..solver.starts import NAMES, usual_starts
@@ -299,10 +299,12 @@ def _checked(
     direction: str | None,
 ) -> str:
     """The direction of an instability; complains about what cannot be."""
-    check_scenario(scenario)
+    check_minimum(scenario)
     scenario.value_of(along)
     if kind not in KINDS:
         raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if np.asarray(between).dtype.kind not in "if" or np.shape(between) != (2,):
+        raise ValueError(f"between: expected two numbers, low and high, got {between!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
         raise ValueError(
             f"between, precision: expected low < high and a positive precision, got {between}, {precision}"

@@ -7,17 +7,15 @@ from typing import Any
 from ...numerics.extras import free_memory
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
-from ...scenario.checks import is_scale_free
+from ...scenario.checks import check_scenario, is_scale_free
 from ...scenario.scenario import Scenario
+from ...scenario.validation import finite_number
 from ..state_evolution.nodes import BLOCK
 
 
-def check_scenario(scenario: Any) -> None:
+def check_minimum(scenario: Any) -> None:
     """Refuse what is no scenario, and one whose loss has no minimum."""
-    if not isinstance(scenario, Scenario):
-        raise ValueError(
-            f"scenario: expected a Scenario, such as dotphase.paper(), got {type(scenario).__name__}"
-        )
+    check_scenario(scenario)
     if scenario.ridge > 0 and is_scale_free(scenario.student, scenario.length):
         raise ValueError(
             "student: S[ch] = S[h] for every c > 0, so that smaller weights cost less ridge and predict the same: "
@@ -62,5 +60,5 @@ def check_memory(scenario: Scenario, rule: Rule) -> None:
 
 def check_precision(rtol: float | None) -> None:
     """Refuse a precision that no computation can have."""
-    if rtol is not None and not rtol > 0:
-        raise ValueError(f"rtol: must be positive, got {rtol!r}")
+    if rtol is not None:
+        finite_number("rtol", rtol, above=True)
