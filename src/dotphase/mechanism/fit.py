@@ -8,7 +8,8 @@ mean_j s_ij, and with X = [places | pairs of words] the normal equations are Xáµ
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array, hstack
@@ -22,13 +23,8 @@ from .entries import Entries
 RIDGE = 1e-8
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """P and T fitted without each block in turn.
-
-    - `position`, `content`: P_ij and T(x_i, x_j) at every entry: without block b for each b and, last,
-      with all blocks, (blocks + 1, entries, heads).
-    """
+class Fitted(NamedTuple):
+    """P_ij and T(x_i, x_j) at every entry, (entries, heads)."""
 
     position: np.ndarray
     content: np.ndarray
@@ -41,8 +37,9 @@ def centred(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return values - (sums / size[:, None])[groups].reshape(values.shape)
 
 
-def fit_without_blocks(entries: Entries, scores: np.ndarray) -> Fitted:
-    """Fit P and T to `scores`, (entries, heads), leaving out each block of sentences in turn."""
+def fit_without_blocks(entries: Entries, scores: np.ndarray) -> Iterator[Fitted]:
+    """Fit P and T to `scores`, (entries, heads): without each block of sentences in turn and, last,
+    with all of them."""
     places = len(entries.places)
     design = hstack(
         [summing(entries.place, places).T, summing(entries.pair, len(entries.words)).T],
@@ -51,14 +48,9 @@ def fit_without_blocks(entries: Entries, scores: np.ndarray) -> Fitted:
     parts = [_normal_equations(entries, design, scores, b) for b in range(entries.blocks)]
     matrix = sum((part[0] for part in parts[1:]), parts[0][0])
     moment = sum((part[1] for part in parts[1:]), parts[0][1])
-    position = np.empty((entries.blocks + 1, *scores.shape))
-    content = np.empty_like(position)
-    for b in range(entries.blocks + 1):
-        less, gone = parts[b] if b < entries.blocks else (0 * matrix, 0.0)
+    for less, gone in (*parts, (0 * matrix, 0.0)):
         solution = _solve(matrix - less, moment - gone)
-        position[b] = solution[:places][entries.place]
-        content[b] = solution[places:][entries.pair]
-    return Fitted(position, content)
+        yield Fitted(solution[:places][entries.place], solution[places:][entries.pair])
 
 
 def comparable_groups(entries: Entries) -> np.ndarray:

@@ -66,20 +66,21 @@ def measure_shares(
 
 def shares_of(entries: Entries, scores: np.ndarray) -> Shares:
     """The shares of the scores of some entries, (entries, heads)."""
-    fitted = fit_without_blocks(entries, scores)
     groups = comparable_groups(entries)
     s = centred(scores, groups)
     power = _by_block(entries, s * s)
     scale = np.maximum(np.abs(scores).max(0), 1e-300)
     flat = power.sum(0) <= 1e-20 * len(s) * scale**2  # constant rows: nothing to explain
     power = np.where(flat, 1.0, power)
-    products = [
-        np.stack([_by_block(entries, s * fit) for fit in part])  # s is centred, so fits need not be
-        for part in (fitted.position, fitted.content)
-    ]
-    whole = fitted.position[-1], fitted.content[-1]
+    products, whole = [], None
+    for whole in fit_without_blocks(entries, scores):
+        products.append(
+            [_by_block(entries, s * part) for part in whole]
+        )  # s is centred, parts need not be
+    assert whole is not None
+    by_part = np.array(products).transpose(1, 0, 2, 3)  # (2, blocks + 1, blocks, heads)
     position, content, rest = (
-        _estimate(each, power, flat) for each in (*products, power - products[0] - products[1])
+        _estimate(each, power, flat) for each in (*by_part, power - by_part.sum(0))
     )
     return Shares(
         position,
@@ -87,9 +88,9 @@ def shares_of(entries: Entries, scores: np.ndarray) -> Shares:
         Estimate(np.where(flat, 0.0, rest.value), rest.error),
         entries.coverage,
         entries.blocks,
-        _mean_over(entries.place, centred(whole[0], entries.row)),
+        _mean_over(entries.place, centred(whole.position, entries.row)),
         entries.places,
-        _mean_over(entries.pair, centred(whole[1], entries.words[entries.pair, 0])),
+        _mean_over(entries.pair, centred(whole.content, entries.words[entries.pair, 0])),
         entries.words,
     )
 
