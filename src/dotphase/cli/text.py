@@ -141,3 +141,35 @@ def heads(
     if out is not None:
         found.plot().savefig(out)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def language_model(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; continues a stopped one.")],
+    tokens: Annotated[
+        list[int] | None,
+        typer.Option("--tokens", min=100, help="Words trained on; several times. [default: all]"),
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of Adam.")] = 1500,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds at once.")] = 4,
+    layers: Annotated[int, typer.Option("--layers", min=1, help="Layers of attention.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Train a small causal language model and measure its heads. On Python's help texts; prints loss
+    and mechanism against time."""
+    folder("--out", out)
+    from ..heads.language_model import Model
+    from ..heads.training import save_heads, texts, train_language
+
+    model = Model(layers=layers)
+    runs = [
+        train_language(model, size, steps, range(seeds), out, progress=True)
+        for size in tokens or [None]
+    ]
+    save_heads(out / "heads.npz", runs[-1], texts(model)[2].words)
+    for run in runs:
+        run.save(out / f"{run.tokens}.dotphase")
+    if as_json:
+        shown = [run.to_dict() | {"weights": str(out / "heads.npz")} for run in runs]
+        typer.echo(json.dumps(shown, indent=2))
+    else:
+        typer.echo("\n".join(map(str, runs)))
