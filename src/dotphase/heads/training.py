@@ -111,17 +111,20 @@ def train_language(
         )
         found = _measured(model, kept, len(seeds), np.concatenate([train, held_out]))
     shape = (len(seeds), len(records), -1)
-    part = lambda estimate, what: getattr(estimate, what).reshape(shape)
+    part = lambda name, what: getattr(getattr(found, name), what).reshape(shape)
     return LanguageRun(
-        len(text),
-        records,
-        seeds,
-        losses,
-        held,
-        *(part(getattr(found, name), "value") for name in ("position", "content", "rest")),
-        *(part(getattr(found, name), "error") for name in ("position", "content")),
-        {name: np.asarray(a) for name, a in kept[-1]._asdict().items()},
-        seconds,
+        tokens=len(text),
+        step=records,
+        seeds=seeds,
+        train_loss=losses,
+        held_out_loss=held,
+        position=part("position", "value"),
+        content=part("content", "value"),
+        rest=part("rest", "value"),
+        position_error=part("position", "error"),
+        content_error=part("content", "error"),
+        weights={name: np.asarray(a) for name, a in kept[-1]._asdict().items()},
+        seconds=seconds,
     )
 
 
@@ -143,9 +146,8 @@ def save_heads(path: str | Path, run: LanguageRun, words: Sequence[str], seed: i
         "seed": seed,
         "made by": "dotphase language-model",
     }
-    np.savez_compressed(
-        path, **arrays, words=np.array(words), causal=np.array(1), provenance=json.dumps(about)
-    )
+    arrays |= {"words": np.array(words), "causal": np.array(1)}
+    np.savez_compressed(path, **arrays, provenance=np.array(json.dumps(about)))
 
 
 def _trained(model, text, records, seeds, place, progress, size):
@@ -195,8 +197,8 @@ def _keep(file: Path, states: Any, value: Any, model: Model, seeds: tuple[int, .
     leaves = jax.tree.leaves(states._replace(key=jax.random.key_data(states.key)))
     unfinished = file.with_name(f".{file.name}.{os.getpid()}.npz")
     about = json.dumps({**asdict(model), "seeds": seeds})
-    arrays = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
-    np.savez(unfinished, **arrays, loss=np.asarray(value), about=about)
+    arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
+    np.savez(unfinished, **arrays, loss=np.asarray(value), about=np.array(about))
     os.replace(unfinished, file)
 
 
