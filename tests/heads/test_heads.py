@@ -195,3 +195,34 @@ def test_a_function_of_the_wrong_shape_is_refused(ids):
         measure(lambda ids: np.zeros((len(ids), L)), ids)
     with pytest.raises(ValueError, match="is not finite"):
         measure(lambda ids: np.full((len(ids), L, L), np.nan), ids, causal=False)
+
+
+def test_the_shipped_heads(tmp_path):
+    """The tutorial's model: words from its own vocabulary, text from anywhere."""
+    from dotphase.heads import shipped
+
+    model = shipped()
+    found = measure(model, read_ids(model)[:500], words=model.words, permutations=1)
+    assert [verdict.word for verdict in found.verdicts] == ["both"] * 4
+    assert found.strongest(0, 1)[0][0] in model.words
+
+
+def test_the_language_model_learns_and_continues(tmp_path):
+    from dotphase.heads.language_model import Model
+    from dotphase.heads.training import train_language
+
+    model = Model(words=60, length=6, heads=2, width=8, hidden=8, batch=16)
+    whole = train_language(model, 3000, 30, (0, 1), tmp_path)
+    assert (whole.held_out_loss[:, -1] < whole.held_out_loss[:, 0]).all()
+    np.testing.assert_allclose(whole.position + whole.content + whole.rest, 1)
+    (tmp_path / "3000-30.npz").unlink()  # as if stopped before the last record
+    again = train_language(model, 3000, 30, (0, 1), tmp_path)
+    assert again == whole
+    with pytest.raises(ValueError, match="another model"):
+        train_language(
+            Model(words=60, length=6, heads=2, width=8, hidden=9, batch=16),
+            3000,
+            30,
+            (0, 1),
+            tmp_path,
+        )
