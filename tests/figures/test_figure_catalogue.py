@@ -58,7 +58,7 @@ def test_stores_are_shared_only_by_equal_studies():
 
 def test_chosen_keeps_the_order_and_takes_all():
     assert [figure.name for figure in chosen(["sizes", "transition"])] == ["transition", "sizes"]
-    assert len(chosen(["all"])) == len(chosen([])) == len(MODULES) == 17
+    assert len(chosen(["all"])) == len(chosen([])) == len(MODULES) == 18
     with pytest.raises(ValueError, match="got 'figure-1'"):
         chosen(["figure-1"])
 

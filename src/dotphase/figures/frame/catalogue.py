@@ -25,6 +25,7 @@ MODULES = {
     "possible": "further.possible",
     "attentions": "further.attentions",
     "text": "further.text",
+    "language": "further.language",
 }
 
 
