@@ -35,6 +35,8 @@ MODULES = {  # parts of the package with public names of their own
     "bayes": "The Bayes-optimal limit",
     "studies": "Studies, computations and stores",
     "counting": "The counting task",
+    "heads": "Heads of real transformers",
+    "mechanism": "What an attention does",
     "text": "Real text",
 }
 

@@ -8,7 +8,9 @@ from . import attentions as attentions
 from . import bayes as bayes
 from . import counting as counting
 from . import finite as finite
+from . import heads as heads
 from . import learning as learning
+from . import mechanism as mechanism
 from . import scenario as scenario
 from . import studies as studies
 from . import text as text

@@ -37,7 +37,7 @@ for _command in (
     *(finite.train, finite.gamp, finite.compare),
     *(learn.learn, dynamics.dynamics, dynamics.bayes),
     *(theory.attentions, phases.phase, phases.phase_diagram, phases.transition),
-    *(text.text, text.phase_of),
+    *(text.text, text.phase_of, text.heads, text.language_model),
     *(reproduce.reproduce, reproduce.explore),
 ):
     app.command(_command.__name__.replace("_", "-"))(_command)

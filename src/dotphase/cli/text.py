@@ -1,4 +1,5 @@
-"""`dotphase text` and `phase-of`: real sentences as data, and their place in the phase diagram."""
+"""`dotphase text`, `phase-of` and `heads`: real sentences as data, their place in the phase diagram,
+and what the heads of a transformer do with them."""
 
 from __future__ import annotations
 
@@ -99,3 +100,76 @@ def phase_of(
     ratio = data.count / data.dimension if alpha is None else alpha
     found = run(data, task.vary(sample_ratio=ratio), minimum=minimum, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def heads(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help=".safetensors or .npz of a model. [default: ours, in the package]"),
+    ] = None,
+    text: Annotated[
+        Path | None,
+        typer.Option("--text", help="UTF-8 text, or token ids. [default: Python's help texts]"),
+    ] = None,
+    layer: Annotated[int, typer.Option("--layer", help="Of a file, the first one, 0, only.")] = 0,
+    head: Annotated[int | None, typer.Option("--head", help="One head. [default: all]")] = None,
+    length: Annotated[int, typer.Option("--length", min=3, help="L, tokens per sentence.")] = 16,
+    sentences: Annotated[
+        int, typer.Option("--sentences", min=1, help="How many of the text, at most.")
+    ] = 2000,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also draw a picture, in a file like heads.png.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What the heads of a transformer do. Prints how much of their scores follows from positions and
+    how much from words."""
+    if layer:
+        raise ValueError(
+            f"--layer: the input of layer {layer} needs a forward pass; measure it in Python with "
+            "`dotphase.heads.from_transformers`"
+        )
+    if out is not None:
+        folder("--out", out.parent)
+    from ..heads.loading import load, shipped
+    from ..heads.measure import measure
+    from ..heads.reading import read_ids
+
+    model = shipped() if file is None else load(file)
+    ids = read_ids(model, text, length)[:sentences]
+    found = measure(model if head is None else model.only(head), ids, words=model.words)
+    if out is not None:
+        found.plot().savefig(out)
+    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+
+
+def language_model(
+    out: Annotated[Path, typer.Option("--out", help="Folder of the run; continues a stopped one.")],
+    tokens: Annotated[
+        list[int] | None,
+        typer.Option("--tokens", min=100, help="Words trained on; several times. [default: all]"),
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of Adam.")] = 1500,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds at once.")] = 4,
+    layers: Annotated[int, typer.Option("--layers", min=1, help="Layers of attention.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Train a small causal language model and measure its heads. On Python's help texts; prints loss
+    and mechanism against time."""
+    folder("--out", out)
+    from ..heads.language_model import Model
+    from ..heads.training import save_heads, texts, train_language
+
+    model = Model(layers=layers)
+    runs = [
+        train_language(model, size, steps, range(seeds), out, progress=True)
+        for size in tokens or [None]
+    ]
+    save_heads(out / "heads.npz", runs[-1], texts(model)[2].words)
+    for run in runs:
+        run.save(out / f"{run.tokens}.dotphase")
+    if as_json:
+        shown = [run.to_dict() | {"weights": str(out / "heads.npz")} for run in runs]
+        typer.echo(json.dumps(shown, indent=2))
+    else:
+        typer.echo("\n".join(map(str, runs)))

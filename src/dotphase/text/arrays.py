@@ -85,12 +85,7 @@ def _npz(path: Path, name: str | None) -> np.ndarray:
 def _safetensors(path: Path, name: str | None) -> np.ndarray:
     """The format: 8 bytes with the length of a JSON header that says where each array lies, then
     the arrays."""
-    with open(path, "rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if not 2 <= length <= min(100_000_000, path.stat().st_size - 8):  # bytes
-            raise ValueError(f"{path}: not a safetensors file")
-        header: dict[str, Any] = json.loads(file.read(length))
-    header.pop("__metadata__", None)
+    header, length = _header(path)
     entry = header[_chosen(path, list(header), name)]
     if entry["dtype"] not in TYPES:
         raise ValueError(f"{path}: numbers of type {entry['dtype']}; known are {', '.join(TYPES)}")
@@ -106,6 +101,29 @@ def _safetensors(path: Path, name: str | None) -> np.ndarray:
         raise ValueError(f"{path}: its header does not fit its data")
     found = np.memmap(path, dtype, "r", 8 + length + first, shape)
     return found.view(Halves) if entry["dtype"] == "BF16" else found
+
+
+def array_names(path: str | Path) -> list[str]:
+    """The names of the arrays of an `.npz` or safetensors file."""
+    path = Path(path)
+    try:
+        if path.suffix == ".safetensors":
+            return list(_header(path)[0])
+        with zipfile.ZipFile(path) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except (zipfile.BadZipFile, EOFError, json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: cannot be read: {error}") from None
+
+
+def _header(path: Path) -> tuple[dict[str, Any], int]:
+    """Where each array lies, and the length of the header that says so."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= min(100_000_000, path.stat().st_size - 8):  # bytes
+            raise ValueError(f"{path}: not a safetensors file")
+        header: dict[str, Any] = json.loads(file.read(length))
+    header.pop("__metadata__", None)
+    return header, length
 
 
 class Halves(np.memmap):

@@ -26,6 +26,7 @@ MODULES = {
     "possible": "further.possible",
     "attentions": "further.attentions",
     "text": "further.text",
+    "language": "further.language",
 }
 
 

@@ -14,6 +14,7 @@ COMPUTATIONS = {
     "dynamics": ("learning", "Dynamics"),
     "flow": ("learning", "Flow"),
     "gamp": ("training", "Gamp"),
+    "language": ("text", "Language"),
     "learning_curve": ("learning", "Curve"),
     "mixed": ("theory", "Mixed"),
     "rules": ("rules", "Rules"),

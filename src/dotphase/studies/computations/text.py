@@ -1,5 +1,5 @@
 """`kind = "text"`: training on real sentences, on Gaussian surrogates of their distribution, and
-the theory of both."""
+the theory of both. `kind = "language"`: the heads of a small language model."""
 
 from __future__ import annotations
 
@@ -109,3 +109,56 @@ def _outcome(found: Universality, source: str) -> str:
         return "left out" if solution is None else solution.outcome
     runs = found.trained if source == "sentences" else found.surrogates[source]
     return max(runs.outcomes, key=runs.outcomes.__getitem__)
+
+
+class Language(Computation):
+    """A small causal language model trained on the first `tokens` words of Python's help texts for
+    `steps` steps of Adam: its losses in nats per word, and the shares of position and content in the
+    scores of its first layer's heads, on the way. The scenario of the point does not matter.
+    """
+
+    kind: Literal["language"] = "language"
+    tokens: tuple[int, ...] = (2850, 11400, 45538)
+    steps: int = Field(1500, ge=10)
+    seeds: Seeds = 4
+
+    growing: ClassVar[tuple[str, ...]] = ("tokens",)
+
+    def coordinates(self) -> dict[str, Sequence[Any]]:
+        from ...heads.language_model import Model
+        from ...heads.training import record_steps
+
+        return {
+            "tokens": self.tokens,
+            "step": record_steps(self.steps).tolist(),
+            "seed": seeds_of(self.seeds),
+            "head": list(range(Model().heads)),
+        }
+
+    def variables(self) -> dict[str, Variable]:
+        losses = ("train_loss", "held_out_loss")
+        shares = ("position", "content", "position_error", "content_error")
+        over = ("tokens", "step", "seed")
+        return {name: Variable(over) for name in losses} | {
+            name: Variable((*over, "head")) for name in shares
+        }
+
+    def unit(self, axes: Sequence[str]) -> dict[str, int | None]:
+        return {"tokens": 1}
+
+    def every_variable(self) -> dict[str, Variable]:
+        common = {"outcome": Variable(("tokens",), "str"), "reason": Variable(("tokens",), "str")}
+        return common | {"seconds": Variable(("tokens",))} | self.variables()
+
+    def compute_point(self, point: Point) -> dict[str, Any]:
+        from ...heads.language_model import Model
+        from ...heads.training import train_language
+
+        rows: dict[str, list[Any]] = {}
+        for tokens in point.own["tokens"]:
+            found = train_language(Model(), int(tokens), self.steps, seeds_of(self.seeds))
+            for name in self.variables():
+                rows.setdefault(name, []).append(np.swapaxes(getattr(found, name), 0, 1))
+            rows.setdefault("seconds", []).append(found.seconds)
+        count = len(point.own["tokens"])
+        return rows | {"outcome": ["trained"] * count, "reason": [""] * count}
