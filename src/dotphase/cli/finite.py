@@ -21,9 +21,7 @@ Dimension = Annotated[
     int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")
 ]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional, mixed or random.")]
-Seeds = Annotated[
-    int, typer.Option("--seeds", min=1, help="How many realisations, of seeds that follow.")
-]
+Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations, of seeds that follow.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, help="The first of the seeds.")]
 Checkpoint = Annotated[
     Path | None,
@@ -56,7 +54,7 @@ def train(
             _size(d, data),
             start,
             _optimiser(optimiser, rate),
-            range(first_seed, first_seed + seeds),
+            range(first_seed, first_seed + seeds) if first_seed else seeds,
             data=data,
             progress=True,
         )
