@@ -7,6 +7,8 @@ import pytest
 
 import dotphase
 from dotphase import Attention, Scales, Tokens, attentions, learning_curve, paper
+from dotphase.finite.data.instance import Instance
+from dotphase.finite.training.optimisers import GradientDescent
 from dotphase.learning import Decomposition, LearningCurve, Start
 from dotphase.learning.full_batch.descent import Descent
 from dotphase.learning.full_batch.learning_curve import OBSERVABLES
@@ -14,6 +16,7 @@ from dotphase.learning.full_batch.loss import SampleLoss
 from dotphase.learning.full_batch.schedule import schedule_of
 from dotphase.learning.full_batch.starts import first_weights
 from dotphase.numerics.rules import Sobol
+from dotphase.results.statistics import over_seeds
 
 CHEAP = {"steps": 30, "step_size": 1.0, "paths": 256}
 
@@ -197,3 +200,22 @@ def test_noise_does_not_push_small_overlaps():
         )
         assert found.m.value[-1] > 3 * found.m.value[0]
     np.testing.assert_allclose(grown[0], grown[1], rtol=1e-3)
+
+
+def test_correlations_between_two_times_are_those_of_training():
+    scenario, steps = paper(alpha=1, omega=0.3), (0, 20, 60)
+    curve = learning_curve(scenario, "semantic", steps=60, step_size=1.0, d=500, keep=steps)
+    assert curve.correlation is not None
+    np.testing.assert_allclose(np.diag(curve.correlation.value), curve.q.value[list(steps)])
+    seen = []
+    for seed in range(12):
+        paths = [Instance(scenario, 500, seed).teacher_weights]
+        for count in (20, 40):
+            method = GradientDescent(1.0, count, tolerance=1e-300)
+            run = dotphase.train(scenario, 500, paths[-1], method, seeds=[seed]).runs[0]
+            paths.append(run.weights)
+        seen.append([[0.25 * (a * b).sum() / 500 for b in paths] for a in paths])
+    gap = over_seeds(np.array(seen)) - curve.correlation
+    assert np.abs(gap.deviation()[np.triu_indices(3, 1)]).max() < 4
+    without = over_seeds(np.array(seen)).value[0, 2]
+    assert abs(curve.q.value[60] - without) > 10 * gap.error[0, 2]  # not the same as q

@@ -30,7 +30,8 @@ from .signals import Signals, signals_of
 class History(NamedTuple):
     """What was found at every step, by replicate: `overlaps`, each (T + 1, R, …); `loss`: α E[ℓ],
     and `ridge`: (λ/2)⟨Q²⟩, (T + 1, R). `modes`: how many there were at the end; `overflow`: paths
-    were too few for more; `blown_up`: the loss left all bounds, so the history ends early."""
+    were too few for more; `blown_up`: the loss left all bounds, so the history ends early.
+    `correlation`: Tr C(t, s) at the steps that were asked for, (K, K, R)."""
 
     overlaps: WeightOverlaps
     loss: np.ndarray
@@ -38,6 +39,7 @@ class History(NamedTuple):
     modes: int
     overflow: bool
     blown_up: bool
+    correlation: np.ndarray
 
 
 class Descent:
@@ -73,9 +75,11 @@ class Descent:
         """(R, r, L N) → (R, r, L, N)."""
         return fields.reshape(*fields.shape[:2], *self.modes.noise.shape[1:])
 
-    def run(self, schedule: Schedule, cut: float, report: Report) -> History:
+    def run(
+        self, schedule: Schedule, cut: float, report: Report, kept: tuple[int, ...] = ()
+    ) -> History:
         pending = Pending(self.modes, self.alpha, cut)
-        found, losses, sizes = [], [], []
+        found, losses, sizes, amplitudes = [], [], [], []
         highest = np.inf
         for step, size in enumerate([*schedule.sizes, None]):
             overlaps = self.modes.overlaps()
@@ -86,6 +90,8 @@ class Descent:
                 break
             highest = 1e6 * total.max() if step == 0 else highest  # as in training
             found.append(overlaps)
+            if step in kept:
+                amplitudes.append(self.modes.amplitudes)
             losses.append(self.alpha * loss)
             sizes.append(0.5 * self.ridge * self.modes.size)
             report(step)
@@ -93,7 +99,15 @@ class Descent:
                 self._step(g, size, schedule.momentum, pending)
         overlaps = WeightOverlaps(*map(np.stack, zip(*found, strict=True)))
         ending = len(self.modes.group), pending.overflow, len(found) <= len(schedule.sizes)
-        return History(overlaps, np.array(losses), np.array(sizes), *ending)
+        correlation = self._correlation(amplitudes)
+        return History(overlaps, np.array(losses), np.array(sizes), *ending, correlation)
+
+    def _correlation(self, amplitudes: list[np.ndarray]) -> np.ndarray:
+        """Tr C_l(t, s) = Σ_j ν γ_l A_j(t)·A_j(s), averaged over tokens l, (K, K, R)."""
+        weight = (self.law.weight[:, None] * self.law.gamma)[self.modes.group].mean(1)
+        rooted = [part * np.sqrt(weight[: part.shape[-1]]) for part in amplitudes]
+        product = lambda a, b: (a[..., : b.shape[-1]] * b[..., : a.shape[-1]]).sum((1, 2))
+        return np.array([[product(a, b) for b in rooted] for a in rooted])
 
     def _step(self, g: np.ndarray, size: float, momentum: float, pending: Pending) -> None:
         modes = self.modes

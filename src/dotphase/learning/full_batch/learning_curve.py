@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,8 @@ class LearningCurve(Result):
     - `test_error`: ε_g.
     - `modes`: how many orthonormal modes the weights have at the end.
     - `outcome`: a word of `OUTCOMES`; `reason`: why, if it is not "finished".
+    - `correlation`: Tr C_l(t, s) = ⟨γ_l Q(t)·Q(s)⟩, averaged over tokens, between the steps `kept`,
+      (K, K); None unless asked for.
 
     Each number is an `Estimate` along `times`, with the standard error over replicates.
     """
@@ -67,6 +70,8 @@ class LearningCurve(Result):
     outcome: str
     reason: str
     seconds: float = field(compare=False)
+    kept: tuple[int, ...] = ()
+    correlation: Estimate | None = None
 
     row, curve = "step", True
 
@@ -97,6 +102,9 @@ class LearningCurve(Result):
         last = f"  at time {self.times[-1]:g}, with {self.modes} modes:"
         return "\n".join([self.headline, f"  {brief(self.scenario)}", last, *end])
 
+    def _two_times(self) -> dict[str, Any]:
+        return {"kept": list(self.kept), "correlation": plain(self.correlation)}
+
     def to_dict(self) -> dict[str, Any]:
         """Numbers along time as lists, and how it ended, ready for JSON."""
         names = ("start", "momentum", "outcome", "reason", "modes")
@@ -105,6 +113,7 @@ class LearningCurve(Result):
             | {name: plain(getattr(self, name)) for name in names}
             | {"time": plain(self.times)}
             | {name: getattr(self, name).to_dict() for name in OBSERVABLES}
+            | ({} if self.correlation is None else self._two_times())
             | {"seconds": round(self.seconds, 4)}
         )
 
@@ -123,6 +132,7 @@ def learning_curve(
     cut: float = 1e-5,
     seed: int = 0,
     law: Law | None = None,
+    keep: Iterable[int] = (),
     progress: Progress = None,
 ) -> LearningCurve:
     """Full-batch gradient descent on n = αd samples as d → ∞, at every step.
@@ -149,6 +159,7 @@ def learning_curve(
     - `cut`: forces wait for a mode of their own until they have moved ‖Q‖² by this fraction.
     - `seed`: of the paths, and of the start's noise.
     - `law`: the distribution of the directions, if it is not the scenario's.
+    - `keep`: steps between which `correlation` is computed.
     - `progress`: True for a bar, or a function `progress(done, total)`.
 
     **Returns**: a `LearningCurve`.
@@ -165,11 +176,12 @@ def learning_curve(
     schedule = schedule_of(scenario, steps, time, step_size, momentum)
     rule = _rule(paths, replicates, seed)
     cut = finite_number("cut", cut, above=True, most=1.0)
+    kept = _kept(keep, len(schedule.sizes))
     law = scenario.law if law is None else law
     first = first_weights(scenario, start, law, d, seed)
     loss = SampleLoss(scenario, law, d)
     with reporting(progress, "learning curve", len(schedule.sizes)) as report:
-        found = Descent(scenario, first, law, loss, rule).run(schedule, cut, report)
+        found = Descent(scenario, first, law, loss, rule).run(schedule, cut, report, kept)
     known = _estimates(found, _test_errors(found, loss, rule), rule)
     outcome, reason = _outcome(found, schedule, known)
     return LearningCurve(
@@ -184,7 +196,16 @@ def learning_curve(
         outcome=outcome,
         reason=reason,
         seconds=perf_counter() - begin,
+        kept=kept[: len(found.correlation)],
+        correlation=rule.estimate(np.moveaxis(found.correlation, -1, 0)) if kept else None,
     )
+
+
+def _kept(keep: Iterable[int], total: int) -> tuple[int, ...]:
+    steps = tuple(sorted({whole_number("keep", step, 0) for step in keep}))
+    if steps and steps[-1] > total:
+        raise ValueError(f"keep: there are {total} steps, got {steps[-1]}")
+    return steps
 
 
 def _rule(paths: int, replicates: int, seed: int) -> Sobol:
