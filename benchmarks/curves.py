@@ -1,6 +1,6 @@
 """Learning curves: cost, the effect of `cut`, agreement with training, and what they are used for.
 
-python -m benchmarks.curves [cost|ratio|cut|agreement|published|stopping|escape|one_token …]
+python -m benchmarks.curves [cost|ratio|cut|agreement|published|stopping|escape|one_token|aging …]
 
 Tables go to docs/results/curves.json. All of them take about two hours on one core.
 """
@@ -241,17 +241,23 @@ def escape() -> None:
     keep_table("curves", "escape", columns, rows, command=f"{COMMAND} escape", note=note)
 
 
-def one_token() -> None:
-    """One token, linear attention, at long times."""
+def linear_token():
+    """One token and linear attention: many samples have two inner minima."""
     import dotphase as dp
     from dotphase import attentions
     from dotphase.scenario import isotropic, no_positions
 
     teacher = attentions.mixture([[1.0]], 0.19, attentions.linear(1))
-    task = dp.Scenario(
-        teacher, attentions.linear(1), isotropic(1, 0.5), no_positions(1), 1.326, 0.0154
-    )
-    found = dp.learning_curve(task, "semantic", time=4800, step_size=1.5, paths=8192, progress=True)
+    student = attentions.linear(1)
+    return dp.Scenario(teacher, student, isotropic(1, 0.5), no_positions(1), 1.326, 0.0154)
+
+
+def one_token() -> None:
+    """One token, linear attention, at long times."""
+    import dotphase as dp
+
+    options = {"time": 4800, "step_size": 1.5, "paths": 8192, "progress": True}
+    found = dp.learning_curve(linear_token(), "semantic", **options)
     rows = []
     for at in (75, 150, 300, 600, 1200, 2400, 4800):
         k = int(np.abs(found.times - at).argmin())
@@ -263,6 +269,26 @@ def one_token() -> None:
     keep_table("curves", "one token", columns, rows, command=f"{COMMAND} one_token", note=note)
 
 
+def aging() -> None:
+    """How far the same weights move between a time and twice that time."""
+    import dotphase as dp
+
+    steps = (50, 100, 200, 400, 800, 1600)
+    options = {"steps": 1600, "step_size": 1.5, "paths": 4096, "keep": steps}
+    C = dp.learning_curve(linear_token(), "semantic", **options).correlation
+    rows = []
+    for k in range(len(steps) - 1):
+        early, late, both = C.value[k, k], C.value[k + 1, k + 1], C.value[k, k + 1]
+        times = f"{1.5 * steps[k]:g} and {1.5 * steps[k + 1]:g}"
+        rows.append(
+            [times, f"{both / np.sqrt(early * late):.4f}", f"{early + late - 2 * both:.5f}"]
+        )
+        print(*rows[-1], flush=True)
+    columns = ("times", "C(s, t)/√(C(s, s) C(t, t))", "distance squared")
+    about = {"command": f"{COMMAND} aging", "note": "one token, linear attention"}
+    keep_table("curves", "aging", columns, rows, **about)
+
+
 PARTS = {
     "cost": cost,
     "ratio": ratio,
@@ -272,6 +298,7 @@ PARTS = {
     "stopping": stopping,
     "escape": escape,
     "one_token": one_token,
+    "aging": aging,
 }
 
 if __name__ == "__main__":
