@@ -4,7 +4,7 @@
     python -m benchmarks.ranks 1000 ["rank two" …]      the same at another d, for some students
 
 For rank two, rank three and two heads, at nine points (ω, α): the winner of `dotphase.phase`, and
-training by L-BFGS from random weights at d = 500 or as given: the lowest of six starts on each of eight data
+training by L-BFGS from random weights at d = 500 or as given: the lowest of twelve starts on each of eight data
 sets, then the mean. z is (training − theory at that d) in standard errors.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.stored import keep_table
 
-DATA_SETS, STARTS = 8, 6
+DATA_SETS, STARTS = 8, 12
 
 
 def run(d: int = 500, *names: str) -> None:
