@@ -14,7 +14,7 @@ import numpy as np
 
 from dotphase.results.statistics import over_seeds
 
-from .stored import keep_table
+from .stored import at_infinite_size, keep_table
 
 COMMAND = "python -m benchmarks.curves"
 HARD = {"alpha": 1.17, "omega": 0.3, "ridge": 0.001}
@@ -143,16 +143,14 @@ def agreement() -> None:
 
 def _limit(gaps: dict) -> float:
     """The largest deviation along the curve of the intercept of a line in 1/d."""
-    design = np.array([[1.0, 1.0 / d] for d in gaps])
     worst = 0.0
     for k in range(len(next(iter(gaps.values())))):
         values = np.array([gap.value[k] for gap in gaps.values()])
         errors = np.array([gap.error[k] for gap in gaps.values()])
         if (errors > 0).all():
-            covariance = np.linalg.inv((design.T / errors**2) @ design)
-            intercept = (covariance @ (design.T / errors**2) @ values)[0]
-            worst = max(worst, abs(intercept) / np.sqrt(covariance[0, 0]))
-    return float(worst)
+            limit, error = at_infinite_size(list(gaps), values, errors)
+            worst = max(worst, abs(limit) / error)
+    return worst
 
 
 def published() -> None:

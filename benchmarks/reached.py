@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from .stored import at_infinite_size
+
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "reached.json"
 SEEDS = {250: 64, 500: 48, 1000: 24, 2000: 12}  # of training, by d
 NODES, NODE_SETS = 2**16, 3
@@ -147,13 +149,9 @@ def _trained(scenario, d: int, start: str, seeds: int) -> dict:
 
 
 def _limit(training: dict, key: str) -> list[float]:
-    """The value at 1/d = 0 of a straight line through the sizes, weighed by their errors."""
     sizes = sorted(map(int, training))
     values, errors = np.array([training[str(d)][key] for d in sizes]).T
-    design = np.stack([np.ones(len(sizes)), [1 / d for d in sizes]], axis=1) / errors[:, None]
-    covariance = np.linalg.inv(design.T @ design)
-    line = covariance @ design.T @ (values / errors)
-    return [float(line[0]), float(np.sqrt(covariance[0, 0]))]
+    return list(at_infinite_size(sizes, values, errors))
 
 
 def _show(name: str, row: dict) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, Minimum, folder, of_scenario
+from .options import Json, Minimum, check_picture, of_scenario
 
 if TYPE_CHECKING:
     from ..finite.training.runs import Runs
@@ -106,7 +106,7 @@ def compare(
     from ..comparison.plots import draw_comparison
 
     if picture is not None:
-        _check_picture(picture)
+        check_picture("--picture", picture)
     with _kept(checkpoint):
         found = run(task, _size(d, data), seeds, minimum=minimum, data=data, progress=True)
     typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
@@ -124,15 +124,6 @@ def _kept(folder: Path | None) -> AbstractContextManager[None]:
     from ..finite.training.checkpoint import checkpoint
 
     return nullcontext() if folder is None else checkpoint(folder)
-
-
-def _check_picture(path: Path) -> None:
-    """Refuse a file type that cannot be drawn, before any computation."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise ValueError(
-            f"--picture: expected a name ending in .png, .pdf or .svg, got {str(path)!r}"
-        )
-    folder("--picture", path.parent)
 
 
 def _optimiser(name: str, rate: float | None) -> Any:

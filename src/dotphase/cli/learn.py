@@ -10,7 +10,7 @@ import typer
 
 from .dynamics import Shares, chosen_start
 from .errors import NO_ANSWER
-from .options import Json, Seed, folder, of_scenario, print_table
+from .options import Json, Seed, check_picture, of_scenario, print_table
 
 if TYPE_CHECKING:
     from ..learning.full_batch.learning_curve import LearningCurve
@@ -58,7 +58,7 @@ def learn(
     from ..learning.full_batch.learning_curve import learning_curve
 
     if out is not None:
-        folder("--out", out.parent)
+        check_picture("--out", out)
     if steps is None and time is None:
         time = 100.0
     found = learning_curve(

@@ -215,6 +215,16 @@ def folder(option: str, path: Path) -> Path:
     return path
 
 
+def check_picture(option: str, path: Path) -> None:
+    """Refuse a file type that cannot be drawn, or a folder without write access, before any
+    computation."""
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise ValueError(
+            f"{option}: expected a name ending in .png, .pdf or .svg, got {str(path)!r}"
+        )
+    folder(option, path.parent)
+
+
 def print_table(rows: list[list[Any]], title: str = "") -> None:
     """Rows of anything in aligned columns, the first row their names. No digit is cut off: columns
     beyond the width of the terminal follow below, with the first column repeated."""

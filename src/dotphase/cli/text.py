@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Json, Minimum, folder, of_scenario
+from .options import Json, Minimum, check_picture, folder, of_scenario
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -130,7 +130,7 @@ def heads(
             "`dotphase.heads.from_transformers`"
         )
     if out is not None:
-        folder("--out", out.parent)
+        check_picture("--out", out)
     from ..heads.loading import load, shipped
     from ..heads.measure import measure
     from ..heads.reading import read_ids

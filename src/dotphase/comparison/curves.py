@@ -152,7 +152,7 @@ def _compared(
     if failed:
         raise ValueError(f"step_size: training diverged ({failed[0].reason})")
     steps = runs[0].trajectory.step
-    seen = [_trained(run) for run in runs]
+    seen = [run.recorded for run in runs]
     known = [_theory(found, steps) for found in curves]
     names = seen[0]
     gaps = {
@@ -165,12 +165,6 @@ def _compared(
     return CurveComparison(
         scenario, d, start, seeds, steps, size * steps, mean(known), mean(seen), gaps
     )
-
-
-def _trained(run: Run) -> dict[str, np.ndarray]:
-    path = run.trajectory
-    sizes = {name: size.mean(-1) for name, size in path.overlaps.sizes.items()}
-    return sizes | {"train_loss": path.loss, "test_error": np.array([float(run.test_error)])}  # type: ignore[arg-type]
 
 
 def _theory(found: LearningCurve, steps: np.ndarray) -> dict[str, np.ndarray]:

@@ -114,7 +114,8 @@ def load(file: str | Path, config: dict[str, Any] | str | Path | None = None) ->
 
 
 def shipped() -> FirstLayer:
-    """The heads of our own small language model that come with the package (`dotphase lm`).
+    """The heads of our own small language model that come with the package (`dotphase
+    language-model`).
 
     **Example**: `measure(shipped(), read_ids(shipped()))`.
     """

@@ -28,9 +28,14 @@ def read_ids(model: FirstLayer, text: str | Path | None = None, length: int = 16
     ids = _tokens(model, None if text is None else Path(text))
     if ids.ndim == 2:
         return ids
-    whole = len(ids) // length
-    if not whole:
+    if len(ids) < length:
         raise ValueError(f"{text}: {len(ids)} tokens are too few for a sentence of {length}")
+    return in_sentences(ids, length)
+
+
+def in_sentences(ids: np.ndarray, length: int) -> np.ndarray:
+    """Consecutive sentences, (n, L), of ids (tokens,); what is left at the end is dropped."""
+    whole = len(ids) // length
     return ids[: whole * length].reshape(whole, length)
 
 

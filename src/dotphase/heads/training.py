@@ -20,6 +20,7 @@ from ..results.statistics import over_seeds
 from ..text.words import DEFAULT, Corpus, keep_frequent, read_words
 from .language_model import Model, Weights, compiled_steps, forward, initial_states, loss
 from .measure import Heads, measure
+from .reading import in_sentences
 
 ORDER = 0  # the seed of the order of documents, the same for all runs
 
@@ -105,7 +106,7 @@ def train_language(
         kept, losses, seconds = _trained(
             model, jnp.asarray(text), records, seeds, place, progress, len(text)
         )
-        cut = _sentences(held_out, model.length + 1)
+        cut = in_sentences(held_out, model.length + 1)
         held = np.array(
             [[float(loss(_seed(w, s), jnp.asarray(cut))) for w in kept] for s in range(len(seeds))]
         )
@@ -181,24 +182,22 @@ def _measured(model: Model, kept: list[Weights], seeds: int, text: np.ndarray) -
         listed = [scores(_seed(w, s), jnp.asarray(ids)) for s in range(seeds) for w in kept]
         return np.concatenate([np.asarray(each) for each in listed], axis=1).astype(np.float32)
 
-    return measure(head, _sentences(text, model.length)[:1000], permutations=0)
+    return measure(head, in_sentences(text, model.length)[:1000], permutations=0)
 
 
 def _seed(weights: Weights, seed: int) -> Weights:
     return Weights(*(array[seed] for array in weights))
 
 
-def _sentences(text: np.ndarray, length: int) -> np.ndarray:
-    whole = len(text) // length
-    return text[: whole * length].reshape(whole, length)
+def _about(model: Model, seeds: tuple[int, ...]) -> str:
+    return json.dumps({**asdict(model), "seeds": seeds})
 
 
 def _keep(file: Path, states: Any, value: Any, model: Model, seeds: tuple[int, ...]) -> None:
     leaves = jax.tree.leaves(states._replace(key=jax.random.key_data(states.key)))
     unfinished = file.with_name(f".{file.name}.{os.getpid()}.npz")
-    about = json.dumps({**asdict(model), "seeds": seeds})
     arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
-    np.savez(unfinished, **arrays, loss=np.asarray(value), about=np.array(about))
+    np.savez(unfinished, **arrays, loss=np.asarray(value), about=np.array(_about(model, seeds)))
     os.replace(unfinished, file)
 
 
@@ -206,9 +205,7 @@ def _read(file: Path, states: Any, model: Model, seeds: tuple[int, ...]) -> tupl
     plain = states._replace(key=jax.random.key_data(states.key))
     leaves, shape = jax.tree.flatten(plain)
     with np.load(file, allow_pickle=False) as found:
-        if json.loads(str(found["about"])) != json.loads(
-            json.dumps({**asdict(model), "seeds": seeds})
-        ):
+        if str(found["about"]) != _about(model, seeds):
             raise ValueError(f"{file}: of another model; choose another directory")
         read = [jnp.asarray(found[f"leaf{k}"]) for k in range(len(leaves))]
         value = found["loss"]

@@ -33,10 +33,6 @@ class Entries:
     coverage: float
 
     @property
-    def rows(self) -> int:
-        return int(self.row[-1]) + 1
-
-    @property
     def blocks(self) -> int:
         return int(self.block.max()) + 1
 

@@ -80,6 +80,17 @@ class Run(Result):
     trajectory: Any = None
 
     @property
+    def recorded(self) -> dict[str, np.ndarray]:
+        """Tr q_l, ‖m_l‖, ‖θ_l‖ averaged over tokens and the training loss at the recorded steps, (k,)
+        each, and the test error at the end, (1,)."""
+        path, end = self.trajectory, self.test_error
+        return {
+            **{name: size.mean(-1) for name, size in path.overlaps.sizes.items()},
+            "train_loss": path.loss,
+            "test_error": np.array([np.nan if end is None else float(end.value)]),
+        }
+
+    @property
     def headline(self) -> str:
         return f"seed {self.seed}: {self.outcome} after {self.steps} steps ({self.reason})"
 

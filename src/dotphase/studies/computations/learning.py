@@ -106,13 +106,10 @@ class Curve(Computation):
 
         method = GradientDescent(self.time / steps, steps, tolerance=1e-300)
         options: dict[str, Any] = {"seeds": point.own["seed"], "record": every}
-        runs: Any = train(point.scenario, self.d, self.start, method, **options).runs
-        paths = [run.trajectory for run in runs]
-        sizes = [path.overlaps.sizes for path in paths]
-        along = {name: [each[name].mean(-1) for each in sizes] for name in OVERLAPS}
-        along["train_loss"] = [path.loss for path in paths]
-        found = {f"{name}_seen": np.stack(each, axis=1) for name, each in along.items()}
-        return found | {"test_error_seen": np.array([float(run.test_error) for run in runs])}
+        runs = train(point.scenario, self.d, self.start, method, **options).runs
+        seen = [run.recorded for run in runs]
+        along = {f"{name}_seen": np.stack([one[name] for one in seen], 1) for name in RECORDED}
+        return along | {"test_error_seen": np.concatenate([one["test_error"] for one in seen])}
 
     def _padded(self, values: np.ndarray) -> np.ndarray:
         """Not a number at times that were not reached."""
