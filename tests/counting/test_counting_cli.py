@@ -33,7 +33,7 @@ def test_train_answers_in_json(directory):
     assert (answer["mechanism"], answer["epochs"], len(answer["seeds"])) == ("semantic", 3, 2)
     assert 0 < answer["accuracy"]["value"] <= 1
     assert answer["settled"] == answer["accuracy"]  # a tenth of three epochs is the last one
-    assert answer["seeds"][0]["scores"]["position_share"]["error"] > 0
+    assert answer["seeds"][0]["scores"]["position"]["error"] > 0
 
 
 def test_surgery_and_show(directory, tmp_path):

@@ -41,7 +41,8 @@ def test_the_mechanisms_stand_more_than_ten_standard_errors_apart(learnt):
     )
     for a in semantic.seeds:
         for b in positional.seeds:
-            assert separation(a.scores.share_difference, b.scores.share_difference) > 10
+            assert separation(a.scores.position, b.scores.position) > 10
+            assert separation(a.scores.content, b.scores.content) > 10
 
 
 @BOTH
@@ -112,4 +113,4 @@ def test_free_training_matches_letters_but_not_with_themselves():
     summary = summarise(run)
     assert summary.accuracy.value > 0.99
     assert [seed.verdict for seed in summary.seeds] == ["semantic"] * 8
-    assert summary.scores.position_share.value < 0.1  # a bright diagonal alone would make it 0.5
+    assert summary.scores.position.value < 0.1

@@ -149,8 +149,9 @@ def _print_run(directory, run, as_json):
         "seed",
         "accuracy",
         "settled",
-        "by positions",
-        "by letters",
+        "position",
+        "content",
+        "rest",
         "on equal letters",
         "verdict",
     ]
@@ -169,7 +170,7 @@ def _print_run(directory, run, as_json):
 
 
 def _shares(scores):
-    return scores.position_share, scores.letter_share, scores.equal_letter_weight
+    return scores.position, scores.content, scores.rest, scores.equal_letter_weight
 
 
 def _print_recoveries(mechanism, recoveries, as_json):

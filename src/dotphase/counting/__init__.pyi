@@ -27,3 +27,4 @@ from .transformer import attention as attention
 from .transformer import fold as fold
 from .transformer import initial_weights as initial_weights
 from .transformer import logits as logits
+from .transformer import scores as scores

@@ -1,14 +1,9 @@
-"""Is a model positional or semantic? Measured on its attention, with error bars.
+"""Is a model positional or semantic? The shares of its scores' variance, with error bars.
 
-Over sequences μ and all pairs of positions (i, j), the attention A^μ_ij has a variance. Which share
-of it do the two *positions* explain, and which share the two *letters*?
-
-    share(k) = Var_k(E[A | k]) / Var(A),      k = (i, j)  or  k = (t_i, t_j)
-
-A purely positional model has a position share of 1 and a smaller letter share, a semantic one the
-reverse. The smaller share need not be 0: the diagonal i = j is a pair of equal positions and,
-always, of equal letters. So they are compared with each other, and the weight on equal letters
-leaves the diagonal out:
+The measure is that of every attention (`dotphase.mechanism`): which share of the scores' variance do
+the two *places* explain, which the two *letters*, and which neither? The diagonal i = j, a pair of
+equal places and of equal letters, is left out. A second number is what the attention does with equal
+letters at different places,
 
     equal-letter weight = a_= / (a_= + a_≠),   a_= = E[A_ij | t_i = t_j, i ≠ j],   a_≠ = E[A_ij | t_i ≠ t_j]
 
@@ -16,70 +11,53 @@ which is ½ for attention that does not depend on the letters, and 1 for attenti
 only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
 import numpy as np
 
+from ..mechanism.entries import BLOCKS
+from ..mechanism.shares import measure_shares
+from ..mechanism.verdict import verdict_of
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
-from .transformer import Mechanism, Weights, attention
+from .transformer import Mechanism, Weights, attention, scores
 
-BLOCKS = 20
-ROUNDING = (
-    np.finfo(np.float32).eps ** 2
-)  # a relative variance below this is rounding of the attention
+SEQUENCES = 2000  # so many are measured: the shares' errors are below 0.01
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scores(Result):
-    """What the attention of one or several seeds says about their mechanism."""
+    """What the attention of one or several seeds says about their mechanism.
 
-    position_share: Estimate
-    letter_share: Estimate
-    share_difference: (
-        Estimate  # position_share − letter_share; its error includes the correlation of the two
-    )
+    - `position`, `content`, `rest`: shares of the variance of the scores; they add up to one.
+    - `equal_letter_weight`: ½ if the letters do not matter, 1 if only equal ones are looked at.
+    """
+
+    position: Estimate
+    content: Estimate
+    rest: Estimate
     equal_letter_weight: Estimate
 
     @property
     def headline(self) -> str:
-        return f"{self.verdict}: what explains the variance of the attention"
+        return f"{self.verdict}: what explains the variance of the scores"
 
     @property
     def verdict(self) -> str:
-        """The side that explains more of the attention, or "undecided" within three standard
-        errors; "unknown" where the attention is not finite."""
-        difference = self.share_difference
-        if not np.isfinite(difference.value):
-            return "unknown"
-        if abs(difference) <= 3 * difference.error:
-            return "undecided"
-        return "positional" if difference > 0 else "semantic"
-
-
-class _Sums(NamedTuple):
-    """Sums of A over sequences, one row per block of sequences: the data of all scores."""
-
-    number: np.ndarray  # (blocks,)       sequences
-    squares: np.ndarray  # (blocks,)       Σ A²
-    positions: np.ndarray  # (blocks, L, L)  Σ A over each pair of positions
-    letters: np.ndarray  # (blocks, T, T)  Σ A over each pair of letters
-    pairs: np.ndarray  # (blocks, T, T)  how many pairs of letters that was
+        """positional, semantic, both, neither or undecided (`dotphase.mechanism.verdict_of`)."""
+        return verdict_of(self.position, self.content).word
 
 
 def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Scores:
-    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over the
+    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over blocks of
     sequences."""
     require_enough(len(tokens))
-    # Equal blocks, so that leaving out any of them is the same experiment.
-    tokens = np.asarray(tokens)[: len(tokens) // BLOCKS * BLOCKS]
-    letters = weights.W_E.shape[0]
-    blocks = [_sum_block(weights, part, mechanism, letters) for part in np.split(tokens, BLOCKS)]
-    sums = _Sums(*(np.stack(column) for column in zip(*blocks, strict=True)))
-    return Scores(*(_jackknife(score, sums) for score in _SCORES))
+    ids = np.asarray(tokens)[:SEQUENCES]
+    shares = measure_shares(np.asarray(scores(weights, ids, mechanism))[:, None], ids)
+    weight = _equal_letter_weight(np.asarray(attention(weights, ids, mechanism), np.float64), ids)
+    return Scores(shares.position[0], shares.content[0], shares.rest[0], weight)
 
 
 def require_enough(sequences: int) -> None:
@@ -90,17 +68,18 @@ def require_enough(sequences: int) -> None:
         )
 
 
-def mean_scores(scores: Sequence[Scores]) -> Scores:
+def mean_scores(listed: Sequence[Scores]) -> Scores:
     """Mean over independently trained and measured seeds, with its standard error s/√n."""
-    if len(scores) == 1:
-        return scores[0]
-    values = lambda name: [getattr(score, name).value for score in scores]
-    return Scores(
-        *(
-            over_seeds([v if np.isfinite(v) else None for v in values(f.name)])
-            for f in fields(Scores)
-        )
-    )
+    if len(listed) == 1:
+        return listed[0]
+    return Scores(*(_mean([getattr(each, f.name) for each in listed]) for f in fields(Scores)))
+
+
+def _mean(seeds: list[Estimate]) -> Estimate:
+    """Its error is at least what the seeds' own errors give, where all seeds agree."""
+    mean = over_seeds([e.value if np.isfinite(e.value) else None for e in seeds])
+    own = np.sqrt(np.sum([e.error**2 for e in seeds if np.isfinite(e.value)])) / len(seeds)
+    return Estimate(mean.value, max(mean.error, float(own)))
 
 
 def no_scores() -> Scores:
@@ -114,67 +93,19 @@ def separation(a: Estimate, b: Estimate) -> float:
     return float(abs(a.value - b.value) / error) if error else float("inf")
 
 
-def _sum_block(weights, tokens, mechanism, letters):
-    # Double precision from here on: the shares are differences of large sums.
-    A = np.asarray(attention(weights, tokens, mechanism), np.float64)
-    onehot = np.eye(letters)[tokens]
-    histogram = onehot.sum(axis=1)
-    to_letters = np.einsum("nij,njb->nib", A, onehot)
-    return (
-        len(tokens),
-        (A**2).sum(),
-        A.sum(axis=0),
-        np.tensordot(onehot, to_letters, axes=((0, 1), (0, 1))),
-        histogram.T @ histogram,
-    )
+def _equal_letter_weight(A: np.ndarray, ids: np.ndarray) -> Estimate:
+    """Of attention A, (n, L, L); its error leaves out one block of sequences at a time:
+    error² = (B−1)/B Σ_b (w_b − w̄)², with w_b the weight without block b."""
+    equal = ids[:, :, None] == ids[:, None, :]
+    other = equal & ~np.eye(ids.shape[1], dtype=bool)
+    columns = [(A * other), other, (A * ~equal), ~equal]
+    sums = np.stack([each.sum((1, 2)) for each in columns], 1)  # (n, 4)
+    blocks = np.stack([part.sum(0) for part in np.array_split(sums, BLOCKS)])
 
+    def weight(total: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            same, different = total[..., 0] / total[..., 1], total[..., 2] / total[..., 3]
+            return same / (same + different)
 
-def _share(sums, group_sums, group_numbers):
-    """Var_k(E[A | k]) / Var(A) from the sums and sizes of the groups k."""
-    number = group_numbers.sum()
-    square_of_mean = group_sums.sum() ** 2 / number
-    variance = sums.squares - square_of_mean
-    if variance < ROUNDING * square_of_mean:
-        return 0.0  # uniform attention: there is nothing to explain
-    seen = group_numbers > 0
-    return ((group_sums[seen] ** 2 / group_numbers[seen]).sum() - square_of_mean) / variance
-
-
-def _position_share(sums):
-    return _share(sums, sums.positions, np.full_like(sums.positions, sums.number))
-
-
-def _letter_share(sums):
-    return _share(sums, sums.letters, sums.pairs)
-
-
-def _share_difference(sums):
-    return _position_share(sums) - _letter_share(sums)
-
-
-def _equal_letter_weight(sums):
-    length = len(sums.positions)
-    # Equal letters without the diagonal i = j, where they are always equal.
-    equal = (np.trace(sums.letters) - np.trace(sums.positions)) / (
-        np.trace(sums.pairs) - sums.number * length
-    )
-    different = (sums.letters.sum() - np.trace(sums.letters)) / (
-        sums.pairs.sum() - np.trace(sums.pairs)
-    )
-    return equal / (equal + different)
-
-
-_SCORES = (_position_share, _letter_share, _share_difference, _equal_letter_weight)
-
-
-def _jackknife(score: Callable[[_Sums], float], sums: _Sums) -> Estimate:
-    """The score of all blocks, and its error from leaving out one block at a time.
-
-    error² = (B−1)/B Σ_b (s_b − s̄)², s_b the score without block b.
-    """
-    whole = _Sums(*(column.sum(axis=0) for column in sums))
-    without = [
-        score(_Sums(*(total - column[b] for total, column in zip(whole, sums, strict=True))))
-        for b in range(BLOCKS)
-    ]
-    return Estimate(float(score(whole)), float((BLOCKS - 1) ** 0.5 * np.std(without)))
+    without = weight(blocks.sum(0) - blocks)
+    return Estimate(float(weight(blocks.sum(0))), float((BLOCKS - 1) ** 0.5 * np.std(without)))

@@ -1,6 +1,6 @@
 """Pictures: attention maps, learning curves, and the scores of each seed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from ..mechanism.verdict import THRESHOLD
 from ..plotting import style
 from ..plotting.picture import Picture
 from .data import count_letters, spell
@@ -111,28 +112,29 @@ def _draw_curves(axes: Axes, values: np.ndarray, colour: str, label: str, style:
     axes.plot(epochs, values.mean(axis=0), style, color=colour, linewidth=1.6, label=label)
 
 
-def mechanism_plane(groups: dict[str, tuple[str, Sequence[Scores]]]) -> Figure:
-    """Every seed by what explains its attention, letters (across) or positions (up).
+def mechanism_plane(groups: Mapping[str, tuple[str, Sequence[Scores]]]) -> Figure:
+    """Every seed by what explains its scores, letters (across) or positions (up).
 
-    `groups` maps a label to a colour and the scores of its seeds. Above the diagonal is positional,
-    below it semantic.
+    `groups` maps a label to a colour and the scores of its seeds. The lines are the threshold of the
+    verdict: below both is neither, above both is both.
     """
     figure = Picture(figsize=(4.8, 4.4), layout="constrained")
     axes = figure.subplots()
-    axes.plot([0, 1], [0, 1], color="#AAAAAA", linewidth=1, zorder=0)
+    for line in (axes.axhline, axes.axvline):
+        line(THRESHOLD, color="#AAAAAA", linewidth=1, zorder=0)
     markers = iter("osD^v<>P")
     for label, (colour, scores) in groups.items():
-        across, up = (
-            [getattr(s, name) for s in scores] for name in ("letter_share", "position_share")
-        )
+        across, up = ([getattr(s, name) for s in scores] for name in ("content", "position"))
         axes.errorbar(
             across, up, yerr=[e.error for e in up], xerr=[e.error for e in across],
             fmt=next(markers), color=colour, markersize=6, markerfacecolor="none", label=label,
         )  # fmt: skip
     axes.set(xlim=(-0.03, 1.04), ylim=(-0.03, 1.04), aspect="equal")
-    axes.set_xlabel("attention variance explained by the two letters")
+    axes.set_xlabel("variance of the scores explained by the two letters")
     axes.set_ylabel("… by the two positions")
-    axes.text(0.08, 0.93, "positional", color=COLOURS["positional"])
-    axes.text(0.97, 0.06, "semantic", color=COLOURS["semantic"], ha="right")
-    axes.legend(loc="center left", fontsize=8, frameon=False)
+    axes.text(0.02, 0.9, "positional", color=COLOURS["positional"])
+    axes.text(0.72, 0.06, "semantic", color=COLOURS["semantic"], ha="right")
+    axes.text(0.9, 0.9, "both", color="#777777", ha="right")
+    axes.text(0.02, 0.06, "neither", color="#777777")
+    axes.legend(loc="center", fontsize=8, frameon=False)
     return figure

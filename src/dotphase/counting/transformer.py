@@ -99,7 +99,13 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
 @partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The attention probabilities A (..., L, L) of `tokens` (..., L); row i is the attention of
-    position i.
+    position i, the softmax of its `scores`."""
+    return jax.nn.softmax(scores(weights, tokens, mechanism), axis=-1)
+
+
+@partial(jax.jit, static_argnames="mechanism")
+def scores(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
+    """The scores s (..., L, L) of `tokens` (..., L), before the softmax.
 
     With X_i = [onehot(t_i) | onehot(i)] and the vocabulary U = [W_E; W_pos], x = X U, so that s = X
     QK Xᵀ with the query-key circuit QK = (U W_Q)(U W_K)ᵀ/√D, a table of (T+L)² scores. It is formed
@@ -113,10 +119,9 @@ def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism
     # X is never built whole: its second block is the identity, so the products with it are slices.
     onehot = _onehot(tokens, letters)
     to_vocabulary = onehot @ QK[:letters] + QK[letters:]
-    scores = (
+    return (
         to_vocabulary[..., :letters] @ jnp.swapaxes(onehot, -1, -2) + to_vocabulary[..., letters:]
     )
-    return jax.nn.softmax(scores, axis=-1)
 
 
 @partial(jax.jit, static_argnames="mechanism")

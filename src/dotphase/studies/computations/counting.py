@@ -17,7 +17,7 @@ from ._common import Seeds, seeds_of
 if TYPE_CHECKING:
     from ...counting import Experiment, Run
 
-SCORES = ("position_share", "letter_share", "equal_letter_weight")
+SCORES = ("position", "content", "rest", "equal_letter_weight")
 HISTORY = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
 RECOVERY = (
     *(
