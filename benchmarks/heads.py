@@ -28,6 +28,7 @@ def run(directory: str | Path = "language-runs") -> None:
     keep_table(
         "heads", "attentions", ["attention", "seed", *shares], rows, command=COMMAND, note=note
     )
+    _teacher()
     _language(Path(directory))
 
 
@@ -88,6 +89,41 @@ def _products(h: np.ndarray) -> np.ndarray:
 def _cells(found: Any) -> list[Any]:
     listed = [found.position[0], found.content[0], found.rest[0]]
     return [*(f"{each:()}" for each in listed), found.verdict.word, f"{found.verdict.margin:.3g}"]
+
+
+def _teacher() -> None:
+    """The head that comes with the package, as the teacher: theory, students, students on words."""
+    import dotphase
+    from dotphase.heads import read_ids, scenario_of, shipped
+
+    model = shipped()
+    found = scenario_of(model.only(2), read_ids(model))
+    print(found, flush=True)
+    rows = []
+    for alpha in (0.7, 1.0, 2.0, 4.0):
+        scenario = found.scenario.vary(alpha=alpha)
+        theory = {
+            start: dotphase.solve(scenario, start=start, d=512)
+            for start in ("positional", "semantic")
+        }
+        trained = dotphase.train(scenario, d=512, start="semantic", seeds=16)
+        small = dotphase.train(scenario, d=64, start="semantic", seeds=16)
+        words = dotphase.train(scenario, data=found.sentences, start="semantic", seeds=16)
+        rows.append(
+            [
+                alpha,
+                *(f"{each.test_error:()}" for each in theory.values()),
+                f"{trained.test_error:()}",
+                f"{trained.theta:()}",
+                f"{small.test_error:()}",
+                f"{words.test_error:()}",
+            ]
+        )
+        print(rows[-1], flush=True)
+    columns = ["α", "ε_g from the positional start", "ε_g from the semantic start"]
+    columns += ["trained, d = 512", "its θ", "d = 64", "real words, d = 64"]
+    note = f"Head 2 of the language model that comes with the package. {found.headline}."
+    keep_table("heads", "teacher", columns, rows, command=COMMAND, note=note)
 
 
 def _language(directory: Path) -> None:

@@ -226,3 +226,40 @@ def test_the_language_model_learns_and_continues(tmp_path):
             (0, 1),
             tmp_path,
         )
+
+
+def test_rotations_are_those_of_complex_numbers():
+    from dotphase.heads.layouts import Rotary, rotated
+
+    v = np.random.default_rng(0).standard_normal((3, 5, 10))
+    z = v[..., :4] + 1j * v[..., 4:8]
+    turned = z * np.exp(1j * np.arange(5)[:, None] * 100.0 ** (-np.arange(4) / 4))
+    expected = np.concatenate([turned.real, turned.imag, v[..., 8:]], -1)
+    np.testing.assert_allclose(rotated(v, Rotary(100.0, 8)), expected, atol=1e-14)
+
+
+def test_a_rotary_language_model_is_read_back(tmp_path):
+    """Two layers, rotary encodings: it learns, its scores depend on the distance of two places only
+    through the words, and `load` gives the first layer's scores."""
+    import jax
+
+    from dotphase.heads.language_model import Model, Weights, forward
+    from dotphase.heads.training import save_heads, texts, train_language
+
+    model = Model(words=100, length=8, layers=2, heads=2, width=16, hidden=16, positions="rotary")
+    run = train_language(model, 3000, 20, (0, 1))
+    assert run.train_loss[0, -1] < np.log(100)
+    assert run.position.shape[-1] == 4
+    save_heads(tmp_path / "heads.npz", run, texts(model)[2].words)
+    ids = np.random.default_rng(0).integers(100, size=(5, 8))
+    with jax.enable_x64(False):
+        weights = Weights(**{name: array[0] for name, array in run.weights.items()})
+        scores = np.asarray(forward(weights, ids)[1])[:, 0]
+    found = load(tmp_path / "heads.npz")(ids)
+    seen = np.tri(8, dtype=bool)
+    np.testing.assert_allclose(found[..., seen], scores[..., seen], atol=1e-4)
+    same = np.asarray(forward(weights, np.full((1, 8), 7))[1])[0, 0]
+    for head in same:
+        np.testing.assert_allclose(np.diagonal(head, -2), head[2, 0], atol=1e-4)
+    with pytest.raises(ValueError, match="positions: expected learned or rotary"):
+        Model(positions="none")

@@ -152,6 +152,9 @@ def language_model(
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of Adam.")] = 1500,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds at once.")] = 4,
     layers: Annotated[int, typer.Option("--layers", min=1, help="Layers of attention.")] = 1,
+    positions: Annotated[
+        str, typer.Option("--positions", help="Positional encodings: learned or rotary.")
+    ] = "learned",
     as_json: Json = False,
 ) -> None:
     """Train a small causal language model and measure its heads. On Python's help texts; prints loss
@@ -160,7 +163,7 @@ def language_model(
     from ..heads.language_model import Model
     from ..heads.training import save_heads, texts, train_language
 
-    model = Model(layers=layers)
+    model = Model(layers=layers, positions=positions)
     runs = [
         train_language(model, size, steps, range(seeds), out, progress=True)
         for size in tokens or [None]

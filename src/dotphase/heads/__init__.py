@@ -2,7 +2,8 @@
 
 `measure.py`: the shares of any head. `loading.py`, `layouts.py`: first-layer heads from files.
 `adapters.py`: heads of a loaded Hugging Face model. `reading.py`: token ids from text.
-`language_model.py`, `training.py`: a small causal language model of ours. `plots.py`: pictures.
+`language_model.py`, `training.py`: a small causal language model of ours. `teacher.py`: a head as the
+teacher of the solvable model. `plots.py`: pictures.
 """
 
 import lazy_loader

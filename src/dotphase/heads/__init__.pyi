@@ -5,3 +5,5 @@ from .loading import shipped as shipped
 from .measure import Heads as Heads
 from .measure import measure as measure
 from .reading import read_ids as read_ids
+from .teacher import HeadTeacher as HeadTeacher
+from .teacher import scenario_of as scenario_of

@@ -1,8 +1,8 @@
 """A small causal language model, top to bottom: embed, attend, one hidden layer, predict the next
 word.
 
-    x_i    = E[t_i] + P_i                                          learned positions, width D
-    s_ij   = (x_i W_Q)·(x_j W_K)/√d_h,  A = softmax_{j ≤ i}(s)     each head of each layer
+    x_i    = E[t_i] + P_i                                          width D; without P if rotary
+    s_ij   = R_i(x_i W_Q)·R_j(x_j W_K)/√d_h,  A = softmax_{j ≤ i}(s)      R = 1 unless rotary
     x_i   += Σ_heads Σ_j A_ij x_j W_V W_O
     x_i   += relu(norm(x_i) W_in) W_out
     logits = norm(x_i) Eᵀ                                          of the word t_{i+1}
@@ -19,9 +19,13 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array
+
+from ..scenario.validation import finite_number, whole_number
+from .layouts import Rotary, rotated
+
+ROTARY_BASE = 10_000.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Model:
 
     - `words`: T, the most frequent words of the text, others left out;  `length`: L, the context.
     - `layers`, `heads`, `width` D, `hidden`: of the network.
+    - `positions`: "learned", P, or "rotary", rotations R_i of queries and keys.
     - `batch`: sentences per step of Adam with step size `rate`.
     """
 
@@ -39,24 +44,25 @@ class Model:
     heads: int = 4
     width: int = 64
     hidden: int = 128
+    positions: str = "learned"
     batch: int = 32
     rate: float = 2e-3
 
     def __post_init__(self) -> None:
         for name in ("words", "length", "layers", "heads", "width", "hidden", "batch"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: expected a positive number, got {getattr(self, name)}")
+            whole_number(name, getattr(self, name))
+        if self.positions not in ("learned", "rotary"):
+            raise ValueError(f"positions: expected learned or rotary, got {self.positions!r}")
         if self.width % self.heads:
             raise ValueError(f"width: {self.width} cannot be divided among {self.heads} heads")
-        if not 0 < self.rate < np.inf:
-            raise ValueError(f"rate: expected a positive number, got {self.rate}")
+        finite_number("rate", self.rate, above=True)
 
 
 class Weights(NamedTuple):
     """Every trained number; the first axis of W_Q … W_out is the layer (K layers, H heads)."""
 
     E: Array  # (T, D)
-    P: Array  # (L, D)
+    P: Array  # (L, D); (0, D) for rotary encodings
     W_Q: Array  # (K, H, D, d_h)
     W_K: Array  # (K, H, D, d_h)
     W_V: Array  # (K, H, D, d_h)
@@ -81,7 +87,7 @@ def initial_weights(key: Array, model: Model) -> Weights:
     inner = (K, model.heads, D, size)
     return Weights(
         E=normal((model.words, D), 0.125),
-        P=normal((model.length, D), 0.125),
+        P=normal((model.length if model.positions == "learned" else 0, D), 0.125),
         W_Q=normal(inner, D**-0.5),
         W_K=normal(inner, D**-0.5),
         W_V=normal(inner, D**-0.5),
@@ -94,13 +100,17 @@ def initial_weights(key: Array, model: Model) -> Weights:
 def forward(weights: Weights, ids: Array) -> tuple[Array, Array]:
     """Logits of the next word, (n, L, T), and scores, (n, layers, heads, L, L), of ids (n, L)."""
     length = ids.shape[-1]
-    x = weights.E[ids] + weights.P[:length]
+    learned = len(weights.P) > 0
+    x = weights.E[ids] + (weights.P[:length] if learned else 0)
     seen = jnp.tril(jnp.ones((length, length), bool))
     scores = []
     for k in range(len(weights.W_Q)):
         q, key, value = (
             jnp.einsum("nld,hdk->nhlk", x, W[k]) for W in (weights.W_Q, weights.W_K, weights.W_V)
         )
+        if not learned:
+            turns = Rotary(ROTARY_BASE, q.shape[-1])
+            q, key = rotated(q, turns), rotated(key, turns)
         s = jnp.einsum("nhik,nhjk->nhij", q, key) * q.shape[-1] ** -0.5
         s = jnp.where(seen, s, -jnp.inf)
         scores.append(s)

@@ -37,8 +37,8 @@ class Projections(NamedTuple):
     b_K: np.ndarray | float
     scale: float
     norm: Callable[[np.ndarray], np.ndarray] = lambda x: x
-    norm_q: Callable[[np.ndarray], np.ndarray] = lambda x: x
-    norm_k: Callable[[np.ndarray], np.ndarray] = lambda x: x
+    norm_q: Callable[[np.ndarray], np.ndarray] | None = None
+    norm_k: Callable[[np.ndarray], np.ndarray] | None = None
     rotary: Rotary | None = None
     causal: bool = True
 
@@ -53,7 +53,8 @@ def scores_of(layer: Projections, x: np.ndarray) -> np.ndarray:
         np.einsum("nld,hdk->nhlk", u, W, optimize=True) + np.asarray(b)[..., None, :]
         for W, b in ((layer.W_Q, _rows(layer.b_Q)), (layer.W_K, _rows(layer.b_K)))
     )
-    q, k = layer.norm_q(q), layer.norm_k(k)
+    if layer.norm_q is not None and layer.norm_k is not None:
+        q, k = layer.norm_q(q), layer.norm_k(k)
     if layer.rotary is not None:
         q, k = rotated(q, layer.rotary), rotated(k, layer.rotary)
     k = np.repeat(k, len(layer.W_Q) // len(layer.W_K), axis=1)
@@ -63,17 +64,18 @@ def scores_of(layer: Projections, x: np.ndarray) -> np.ndarray:
     return s
 
 
-def rotated(vectors: np.ndarray, rotary: Rotary) -> np.ndarray:
-    """Vectors (…, L, d_h) with coordinates m and m + r/2 turned by the angle i θ^(−2m/r) at place i."""
+def rotated(vectors: Any, rotary: Rotary) -> Any:
+    """Vectors (…, L, d_h) with coordinates m and m + r/2 turned by the angle i θ^(−2m/r) at place i;
+    of NumPy or JAX."""
+    length, width = vectors.shape[-2:]
     half = rotary.size // 2
-    angle = np.arange(vectors.shape[-2])[:, None] * rotary.base ** (-np.arange(half) / half)
-    first, second = vectors[..., :half], vectors[..., half : 2 * half]
-    turned = (
-        first * np.cos(angle) - second * np.sin(angle),
-        second * np.cos(angle) + first * np.sin(angle),
-        vectors[..., 2 * half :],
-    )
-    return np.concatenate(turned, axis=-1)
+    angle = np.zeros((length, width))
+    angle[:, : 2 * half] = np.tile(rotary.base ** (-np.arange(half) / half), 2)
+    angle *= np.arange(length)[:, None]
+    turn = np.zeros((width, width))  # by a right angle
+    turn[np.arange(half) + half, np.arange(half)] = -1
+    turn[np.arange(half), np.arange(half) + half] = 1
+    return vectors * np.cos(angle) + (vectors @ turn) * np.sin(angle)
 
 
 def gpt2(config: dict[str, Any], tensor: Tensor, width: int) -> Projections:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..text.arrays import Halves, array_names, as_floats, open_array
-from .layouts import LAYOUTS, Projections, scores_of
+from .layouts import LAYOUTS, Projections, Rotary, scores_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +48,10 @@ class FirstLayer:
         return replace(self, projections=chosen)
 
     def __call__(self, ids: np.ndarray) -> np.ndarray:
+        return scores_of(self.projections, self.inputs(ids))
+
+    def inputs(self, ids: np.ndarray) -> np.ndarray:
+        """E[x_i] + P_i, (n, L, D), before the norm."""
         ids = np.asarray(ids)
         low, high = int(ids.min()), int(ids.max())
         if low < 0 or high >= len(self.embedding):
@@ -67,7 +71,7 @@ class FirstLayer:
         x = rows[at.reshape(ids.shape)]
         if self.positions is not None:
             x = x + self.positions[: ids.shape[1]]
-        return scores_of(self.projections, x)
+        return x
 
     def __repr__(self) -> str:
         return f"FirstLayer({self.heads} heads, {len(self.embedding)} words, {self.origin})"
@@ -80,8 +84,8 @@ def load(file: str | Path, config: dict[str, Any] | str | Path | None = None) ->
 
     - `file`: `.safetensors` or `.npz`, of a family in `layouts.py` (GPT-2; GPT-NeoX, Pythia; Llama,
       Mistral, Qwen), or an `.npz` with arrays of your own: `W_Q` and `W_K`, (heads, D, d_h) or (D, d_h),
-      `E`, (words, D), and if there are, `P`, (places, D), and `words`. Then s_ij = x_i W_Q · x_j W_K/√d_h
-      with x_i = E[t_i] + P_i; attention is causal unless an array `causal` is 0.
+      `E`, (words, D), and if there are, `P`, (places, D), `rotary`, the base θ, and `words`. Then
+      s_ij = R_i(x_i W_Q)·R_j(x_j W_K)/√d_h with x_i = E[t_i] + P_i; attention is causal unless an array `causal` is 0.
     - `config`: of the model: a dictionary or a file; `config.json` in the same folder by default.
 
     **Example**: `measure(load("gpt2/model.safetensors"), ids)`.
@@ -175,7 +179,9 @@ def _of_arrays(path: Path, names: list[str]) -> FirstLayer:
     words = tuple(open_array(path, "words").tolist()) if "words" in names else ()
     if words and len(words) != len(embedding):
         raise ValueError(f"{path}: {len(words)} words, but E has {len(embedding)} rows")
-    parts = Projections(W_Q, W_K, 0.0, 0.0, W_Q.shape[2] ** -0.5, causal=causal)
+    size = W_Q.shape[2]
+    rotary = Rotary(float(open_array(path, "rotary")[()]), size) if "rotary" in names else None
+    parts = Projections(W_Q, W_K, 0.0, 0.0, size**-0.5, rotary=rotary, causal=causal)
     return FirstLayer(embedding, positions, parts, words, str(path))
 
 

@@ -18,7 +18,15 @@ from ..numerics.progress import Progress, reporting
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..text.words import DEFAULT, Corpus, keep_frequent, read_words
-from .language_model import Model, Weights, compiled_steps, forward, initial_states, loss
+from .language_model import (
+    ROTARY_BASE,
+    Model,
+    Weights,
+    compiled_steps,
+    forward,
+    initial_states,
+    loss,
+)
 from .measure import Heads, measure
 from .reading import in_sentences
 
@@ -139,6 +147,8 @@ def save_heads(path: str | Path, run: LanguageRun, words: Sequence[str], seed: i
     """Keep the first layer's heads of one seed as arrays for `load`, with their provenance."""
     at = run.seeds.index(seed)
     arrays = {name: run.weights[name][at] for name in ("E", "P")}
+    if not len(arrays["P"]):
+        arrays = {"E": arrays["E"], "rotary": np.array(ROTARY_BASE)}
     arrays |= {name: run.weights[name][at][0] for name in ("W_Q", "W_K")}
     about = {
         "text": DEFAULT,
