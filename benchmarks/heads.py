@@ -30,6 +30,7 @@ def run(directory: str | Path = "language-runs") -> None:
     )
     _teacher()
     _language(Path(directory))
+    _variants(Path(directory))
 
 
 def _counting() -> list[list[Any]]:
@@ -138,6 +139,41 @@ def _language(directory: Path) -> None:
     columns = ["words", "step", "training loss", "held-out loss", "position", "content", "rest"]
     note = "Mean over four heads, then over four seeds; losses in nats per word."
     keep_table("heads", "language", columns, rows, command=COMMAND, note=note)
+
+
+def _variants(directory: Path) -> None:
+    """All the text: other encodings, and a second layer; each layer's heads, mean and extremes."""
+    from dotphase.heads.language_model import Model
+    from dotphase.heads.training import train_language
+
+    rows = []
+    for positions, layers in (("learned", 1), ("rotary", 1), ("learned", 2), ("rotary", 2)):
+        model = Model(positions=positions, layers=layers)
+        place = directory / f"{positions}-{layers}"
+        found = train_language(model, None, 1500, range(4), place, progress=True)
+        for layer in range(layers):
+            heads = slice(layer * model.heads, (layer + 1) * model.heads)
+            cells = []
+            for name in ("position", "content", "rest"):
+                last = getattr(found, name)[:, -1, heads]
+                cells.append(f"{last.mean():.2f} ({last.min():.2f} to {last.max():.2f})")
+            losses = [
+                f"{found.train_loss[:, -1].mean():.3f}",
+                f"{found.held_out_loss[:, -1].mean():.3f}",
+            ]
+            rows.append([positions, f"{layer + 1} of {layers}", *losses, *cells])
+            print(rows[-1], flush=True)
+    columns = [
+        "positions",
+        "layer",
+        "training loss",
+        "held-out loss",
+        "position",
+        "content",
+        "rest",
+    ]
+    note = "After 1500 steps on all the text; mean, least and largest of 16 heads (four seeds)."
+    keep_table("heads", "variants", columns, rows, command=COMMAND, note=note)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,19 @@ ROOMS = (
     "counting.metrics",
     "counting.surgery",
     "counting.summary",
+    "bayes.limit",
+    "bayes.message_passing",
+    "comparison.curves",
+    "learning.full_batch.learning_curve",
+    "learning.online.agreement",
+    "learning.online.one_pass",
+    "learning.online.phase_portrait",
+    "learning.online.simulation",
+    "heads.measure",
+    "heads.teacher",
+    "heads.training",
+    "text.distribution",
+    "text.lengths",
 )
 RULE = Sobol(2**9)
 SCENARIO = dotphase.paper(alpha=2).vary(teacher=dotphase.attentions.softmax(1))
@@ -137,9 +150,48 @@ def of_counting():
     yield Recovery(0, 0.9, 0.8, 0.9, 30.0, 0.1, 0.2, 0.01, 0.5, summary.scores, summary.scores)
 
 
+def of_learning():
+    from dotphase.comparison.curves import compare_curve
+    from dotphase.learning.online.agreement import agreement
+    from dotphase.learning.online.phase_portrait import plane
+
+    yield dotphase.learning_curve(SCENARIO, steps=3, paths=1024, replicates=4)
+    yield compare_curve(SCENARIO, d=40, seeds=2, steps=2, paths=1024)
+    simulation = dotphase.learning.simulate(SCENARIO, 40, until=0.5, seeds=2)
+    yield simulation
+    yield agreement(simulation, RULE)
+    yield dotphase.learning.one_pass(SCENARIO, "semantic", until=0.5, rule=RULE)
+    yield plane(dotphase.paper(omega=0.3), np.linspace(0, 0.4, 4), np.linspace(0, 1, 4))
+
+
+def of_bayes():
+    yield dotphase.bayes.bayes(SCENARIO, rule=RULE, iterations=3)
+    runs = dotphase.bayes.bayes_message_passing(SCENARIO, 40, 2, iterations=3, rule=RULE)
+    yield from (runs, runs.runs[0])
+
+
+def of_heads():
+    from dotphase.heads import measure, scenario_of
+    from dotphase.heads.language_model import Model
+    from dotphase.heads.layouts import Projections
+    from dotphase.heads.loading import FirstLayer
+    from dotphase.heads.training import train_language
+
+    rng = np.random.default_rng(0)
+    E, ids = rng.standard_normal((20, 6)), rng.integers(20, size=(400, 5))
+    yield measure(lambda ids: E[ids] @ E[ids].swapaxes(1, 2), ids)
+    parts = Projections(*rng.standard_normal((2, 1, 6, 2)), 0.0, 0.0, 1.0)
+    teacher = scenario_of(FirstLayer(E, rng.standard_normal((5, 6)), parts), ids)
+    yield from (teacher, teacher.law, teacher.law.lengths)
+    model = Model(words=40, length=6, heads=2, width=8, hidden=8, batch=4)
+    yield train_language(model, 500, 2, (0, 1))
+
+
 @pytest.fixture(scope="module")
 def everything(solution):
-    return [*of_theory(solution), *of_experiments(solution), *of_counting()]
+    found = [of_theory(solution), of_experiments(solution), of_counting()]
+    found += [of_learning(), of_bayes(), of_heads()]
+    return [result for group in found for result in group]
 
 
 def test_no_result_type_is_forgotten(everything):

@@ -13,7 +13,7 @@ draws u, u' of the posterior: ε = (1/2L) E Tr[(T(u) − T(u')) ρ_Σ (T(u) − 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from ..numerics.precision import in_double
 from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..results.estimate import Estimate
 from ..results.json import plain
+from ..results.result import Result
 from ..scenario.attentions.attention import Form, lifted
 from ..scenario.checks import check_plain
 from ..scenario.distribution import Law
@@ -43,8 +44,8 @@ STARTS = {"uninformed": 1 - 1e-3, "informed": 1e-3}  # V/ρ at the start
 PERFECT = 1e-8  # V/ρ below which nothing is left to learn
 
 
-@dataclass(frozen=True, eq=False)
-class BayesSolution:
+@dataclass(frozen=True, repr=False, eq=False)
+class BayesSolution(Result):
     """The Bayes-optimal limit at one scenario.
 
     - `q`: the overlap of the posterior mean with the teacher, per token, (L, r_t, r_t), and `V` = ρ
@@ -63,7 +64,20 @@ class BayesSolution:
     V: Estimate
     test_error: Estimate
     iterations: int
-    seconds: float
+    seconds: float = field(compare=False)
+
+    @property
+    def headline(self) -> str:
+        q = np.mean([np.trace(each) for each in self.q.value])
+        return f"Bayes-optimal, {self.start} start: {self.outcome}; test error {self.test_error}; q = {q:.5g}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        names = ("start", "outcome", "reason", "test_error", "iterations")
+        return [{name: getattr(self, name) for name in names}]
+
+    def arrays(self) -> dict[str, Any]:
+        axes = ("token", "row", "column")
+        return {"q": (axes, self.q.value), "V": (axes, self.V.value)}
 
     def to_dict(self) -> dict[str, Any]:
         names = ("start", "outcome", "reason", "q", "V", "test_error", "iterations")
@@ -72,8 +86,7 @@ class BayesSolution:
         }
 
     def __str__(self) -> str:
-        q = np.mean([np.trace(each) for each in self.q.value])
-        return f"Bayes-optimal, {self.start} start: {self.outcome}; test error {self.test_error}; q = {q:.5g}"
+        return self.headline
 
 
 @in_double

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ from ..numerics.progress import Progress, track
 from ..numerics.rules import Rule, Sobol
 from ..overlaps.overlaps import WeightOverlaps
 from ..results.estimate import Estimate
+from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..scenario.attentions.attention import Form
 from ..scenario.checks import check_plain
@@ -52,8 +53,8 @@ class State(NamedTuple):
     slopes: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class BayesRun:
+@dataclass(frozen=True, repr=False, eq=False)
+class BayesRun(Result):
     """One seed: `overlap` Q̂ᵀΣ_lQ*/d and `q` Q̂ᵀΣ_lQ̂/d averaged over tokens (traces, the former
     without its sign), `left` Tr V/Tr ρ, `test_error` of the posterior mean of the attention,
     `teacher_excess` as in training."""
@@ -67,16 +68,31 @@ class BayesRun:
     test_error: Estimate
     teacher_excess: float
 
+    @property
+    def headline(self) -> str:
+        return f"seed {self.seed}: {self.outcome}, test error {self.test_error}"
 
-@dataclass(frozen=True, eq=False)
-class BayesRuns:
+
+@dataclass(frozen=True, repr=False, eq=False)
+class BayesRuns(Result):
     """The answers of several seeds and their averages, at a teacher of the expected length
     (`Runs.adjusted`)."""
 
     scenario: Scenario
     dimension: int
     runs: tuple[BayesRun, ...]
-    seconds: float
+    seconds: float = field(compare=False)
+
+    row = "run"
+
+    @property
+    def headline(self) -> str:
+        outcomes = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
+        values = f"test error {self.test_error}; q = {self.q}; overlap = {self.overlap}"
+        return f"Bayes-optimal message passing, d = {self.dimension}, {outcomes}: {values}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [row for run in self.runs for row in run.rows()]
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -103,9 +119,7 @@ class BayesRuns:
         return head | values | {"seconds": round(self.seconds, 4)}
 
     def __str__(self) -> str:
-        outcomes = ", ".join(f"{count} {name}" for name, count in self.outcomes.items())
-        values = f"test error {self.test_error}; q = {self.q}; overlap = {self.overlap}"
-        return f"Bayes-optimal message passing, d = {self.dimension}, {outcomes}: {values}"
+        return self.headline
 
 
 def bayes_message_passing(

@@ -70,7 +70,10 @@ class Tokens:
         object.__setattr__(
             self, "eigenvalues", None if joint else freeze("tokens.eigenvalues", gamma)
         )
-        object.__setattr__(self, "weights", freeze("tokens.weights", weights / weights.sum()))
+        total = weights.sum()
+        if abs(total - 1) > 1e-12:  # weights that add up to one stay as they are, to the last digit
+            weights = weights / total
+        object.__setattr__(self, "weights", freeze("tokens.weights", weights))
         object.__setattr__(self, "covariances", joint)
         object.__setattr__(self, "scales", _checked(self.scales, gamma.shape[1]))
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..results.json import plain
 from ..results.result import Result
 from ..scenario.tokens import Tokens
 from ..scenario.validation import whole_number
@@ -60,6 +61,15 @@ class MeasuredTokens(Result):
 
     def arrays(self) -> dict[str, Any]:
         return {"basis": (("direction", "direction_"), self.basis)}
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "count": self.count,
+            "sigma": self.tokens.deviation,
+            "groups": plain(self.rows()),
+            "lengths": self.lengths.to_dict(),
+            "neglected": plain(self.neglected),
+        }
 
     def __str__(self) -> str:
         lines = [super().__str__(), str(self.lengths), "neglected:"]

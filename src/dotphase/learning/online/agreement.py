@@ -11,6 +11,7 @@ import numpy as np
 from ...numerics.rules import GaussHermite, Rule
 from ...results.estimate import Estimate
 from ...results.json import plain
+from ...results.result import Result
 from ...results.statistics import over_seeds
 from .one_pass import OnePass, one_pass
 from .simulation import Simulation
@@ -18,8 +19,8 @@ from .simulation import Simulation
 NAMES = ("q", "m", "theta")
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+@dataclass(frozen=True, repr=False, eq=False)
+class Agreement(Result):
     """Simulated less integrated overlaps, by name: estimates with a first axis over `times`, one
     seed against the equations from that seed's own start. `dimension` is infinite where 1/d has
     been taken out."""
@@ -28,6 +29,16 @@ class Agreement:
     seeds: int
     times: np.ndarray
     differences: dict[str, Estimate]
+
+    row = "overlap"
+
+    @property
+    def headline(self) -> str:
+        worst = ", ".join(f"{name} {value:.2g}" for name, value in self.worst.items())
+        return f"simulated less integrated at d = {self.dimension:g}, largest in standard errors: {worst}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"overlap": name, "worst": value} for name, value in self.worst.items()]
 
     @property
     def deviations(self) -> dict[str, np.ndarray]:

@@ -3,7 +3,7 @@ is seen twice."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate
 from ...results.json import plain
+from ...results.result import Result
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
 from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
@@ -28,8 +29,8 @@ LARGEST = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class OnePass:
+@dataclass(frozen=True, repr=False, eq=False)
+class OnePass(Result):
     """One-pass learning as d → ∞, at times t = steps/d.
 
     - `times`, (T,): as far as it got; `q`, `m`, `theta`: per token with a first axis over times,
@@ -50,7 +51,27 @@ class OnePass:
     outcome: str
     reason: str
     evaluations: int
-    seconds: float
+    seconds: float = field(compare=False)
+
+    row = "time"
+
+    @property
+    def headline(self) -> str:
+        head = f"one pass from {self.start}, η = {self.step.rate:g}, λ₁ = {self.step.ridge:g}: {self.outcome}"
+        return head + (f" ({self.reason})" if self.reason else "")
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {"time": float(time), "test_error": self.test_error[k]}
+            for k, time in enumerate(self.times)
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        names = {"q": ("row", "column"), "m": ("row",), "theta": ("row", "column")}
+        return {
+            name: (("time", "token", *axes), getattr(self, name).value)
+            for name, axes in names.items()
+        }
 
     @property
     def mechanism(self) -> str:
@@ -83,9 +104,8 @@ class OnePass:
         )
 
     def __str__(self) -> str:
-        head = f"one pass from {self.start}, η = {self.step.rate:g}, λ₁ = {self.step.ridge:g}: {self.outcome}"
         end = f"at t = {self.times[-1]:g}: {self.mechanism}, test error {self.test_error[-1]}"
-        return "\n".join([head + (f" ({self.reason})" if self.reason else ""), end])
+        return f"{self.headline}\n{end}"
 
 
 def one_pass(

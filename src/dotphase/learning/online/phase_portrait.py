@@ -15,6 +15,7 @@ import numpy as np
 
 from ...numerics.rules import GaussHermite, Rule
 from ...results.json import plain
+from ...results.result import Result
 from ...scenario.scenario import Scenario
 from .decomposition import Decomposition
 from .equations import Equations
@@ -42,8 +43,8 @@ class RestPoint(NamedTuple):
         return "uninformed" if not parts else "mixed" if len(parts) == 2 else parts[0]
 
 
-@dataclass(frozen=True, eq=False)
-class Plane:
+@dataclass(frozen=True, repr=False, eq=False)
+class Plane(Result):
     """The flow per unit of ηt on a grid.
 
     - `m`, (M,); `theta`, (N,): in units of ρ; `velocity`: of both, (M, N, 2); `loss`: F, (M, N).
@@ -58,6 +59,26 @@ class Plane:
     loss: np.ndarray
     rest: tuple[RestPoint, ...]
     basin: np.ndarray
+
+    row = "rest_point"
+
+    @property
+    def headline(self) -> str:
+        kinds = ", ".join(f"{point.mechanism} {point.kind}" for point in self.rest)
+        return f"flow of one pass in the plane of m and θ: {kinds or 'no rest point found'}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [
+            {"mechanism": p.mechanism, "kind": p.kind, "m": p.m, "theta": p.theta, "loss": p.loss}
+            for p in self.rest
+        ]
+
+    def arrays(self) -> dict[str, Any]:
+        return {
+            "flow": (("m", "theta", "direction"), self.velocity),
+            "population_loss": (("m", "theta"), self.loss),
+            "basin": (("m", "theta"), self.basin),
+        }
 
     def to_dict(self) -> dict[str, Any]:
         rest = [point._asdict() | {"mechanism": point.mechanism} for point in self.rest]
@@ -80,6 +101,9 @@ def plane(
     flow = PlaneFlow(scenario, ridge, rule)
     m = np.linspace(0, 0.45, 19) if m is None else np.asarray(m, float)
     theta = np.linspace(0, 1.15, 24) if theta is None else np.asarray(theta, float)
+    for name, values in (("m", m), ("theta", theta)):
+        if values.ndim != 1 or len(values) < 4 or not (np.diff(values) > 0).all():
+            raise ValueError(f"{name}: expected at least four increasing numbers")
     at = np.stack(np.meshgrid(m, theta, indexing="ij"), axis=-1)
     velocity, _, loss = flow(at.reshape(-1, 2))
     velocity, loss = velocity.reshape(at.shape), loss.reshape(at.shape[:2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from ...numerics.progress import Progress, track
 from ...overlaps.overlaps import WeightOverlaps
 from ...results.estimate import Estimate
 from ...results.json import plain
+from ...results.result import Result
 from ...results.statistics import over_seeds
 from ...scenario.attentions.attention import Form, lifted, matrices
 from ...scenario.checks import check_plain
@@ -32,8 +33,8 @@ from .one_pass import step_of, times_of
 BLOCK = 2**20  # numbers drawn at once
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, repr=False, eq=False)
+class Simulation(Result):
     """One-pass learning at finite d, for several seeds.
 
     - `times`: steps/d where the overlaps were taken, (T,); `overlaps`: per seed, each with a first
@@ -50,7 +51,18 @@ class Simulation:
     overlaps: tuple[WeightOverlaps, ...]
     starts: tuple[tuple[Decomposition, Law], ...]
     test_errors: tuple[float, ...]
-    seconds: float
+    seconds: float = field(compare=False)
+
+    row = "seed"
+
+    @property
+    def headline(self) -> str:
+        seeds, end = len(self.overlaps), self.times[-1]
+        head = f"one pass at d = {self.dimension} from {self.start}, {seeds} seeds, to t = {end:g}"
+        return f"{head}: test error {self.test_error}"
+
+    def rows(self) -> list[dict[str, Any]]:
+        return [{"test_error": error} for error in self.test_errors]
 
     @property
     def q(self) -> Estimate:
