@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .errors import NO_ANSWER
 from .options import Json, of_scenario
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def dynamics(
     shares: Shares = None,
     rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,
     until: Annotated[float, typer.Option("--until", help="Samples seen, in units of d.")] = 100.0,
+    evaluations: Annotated[
+        int, typer.Option("--evaluations", min=1, help="The most the integrator makes.")
+    ] = 20_000,
     decay: Annotated[
         float | None, typer.Option("--decay", help="λ₁, the ridge of one sample. [default: λ/α]")
     ] = None,
@@ -57,20 +61,28 @@ def dynamics(
     from ..learning.online.one_pass import one_pass
     from ..learning.online.simulation import simulate
 
-    found = one_pass(task, first, rate, until, ridge=decay, d=d)
+    found = one_pass(
+        task, first, rate, until, ridge=decay, d=d, evaluations=evaluations, progress=True
+    )
     seen = (
         simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True)
-        if seeds
+        if seeds and found.outcome == "finished"
         else None
     )
     if as_json:
         typer.echo(
             json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2)
         )
-        return
-    _print_path(found)
-    if seen is not None:
-        _print_deviations(seen)
+    else:
+        _print_path(found)
+        if d is None and first == "random":
+            typer.echo(
+                "m = θ = 0 at a random start as d → ∞; --d gives the start its overlaps at finite d"
+            )
+        if seen is not None:
+            _print_deviations(seen)
+    if found.outcome != "finished":
+        raise typer.Exit(NO_ANSWER)
 
 
 @of_scenario("ridge")

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...numerics.progress import Progress, reporting
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
+from ...scenario.validation import whole_number
 from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
 from .equations import Equations, Step
 
@@ -23,10 +25,10 @@ OUTCOMES = {
     "finished": "integrated up to the last time asked for",
     "diverged": "the weights grew beyond all bounds: the rate is too high",
     "stalled": "the integrator could not make the step it needed",
+    "stopped": "the evaluations allowed did not suffice for the last time asked for",
 }
-LARGEST = (
-    1e4  # of q in units of the tokens' variance: far beyond any attention that is still learning
-)
+LARGEST = 1e4  # of q in units of the tokens' variance: far beyond what still learns
+EVALUATIONS = 20_000  # of the right-hand side: half a minute
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -120,6 +122,8 @@ def one_pass(
     rule: Rule | None = None,
     law: Law | None = None,
     rtol: float = 1e-6,
+    evaluations: int = EVALUATIONS,
+    progress: Progress = None,
 ) -> OnePass:
     """Integrate the equations of one-pass learning.
 
@@ -133,7 +137,7 @@ def one_pass(
     - `d`, `seed`: give the noise of the start the overlaps of order 1/√d it has at this d; without
       them a random start stays at m = θ = 0 for ever.
     - `rule`: of the Gaussian averages; `law`: of the directions, if not the scenario's; `rtol`: of
-      the integrator.
+      the integrator; `evaluations`: the most it makes, with the outcome "stopped" after that.
 
     **Example**: `one_pass(paper(omega=0.3), Start(semantic=0.3, noise=0.3),
     rate=20).test_error[-1]`
@@ -144,7 +148,9 @@ def one_pass(
     first = start if isinstance(start, Decomposition) else as_start(start).makeup(scenario)
     if d is not None:
         first = at_dimension(first, equations.law, d, seed)
-    solved = integrate(equations, equations.repeated(first), step, times, rtol)
+    budget = whole_number("evaluations", evaluations)
+    begun = equations.repeated(first)
+    solved = integrate(equations, begun, step, times, rtol, budget, progress)
     name = "given weights" if isinstance(start, Decomposition) else str(start)
     return _answer(equations, name, step, solved, begin)
 
@@ -161,41 +167,48 @@ class Integrated:
 
 
 def integrate(
-    equations: Equations, first: Decomposition, step: Step, times: np.ndarray, rtol: float = 1e-6
+    equations: Equations,
+    first: Decomposition,
+    step: Step,
+    times: np.ndarray,
+    rtol: float = 1e-6,
+    evaluations: int = EVALUATIONS,
+    progress: Progress = False,
 ) -> Integrated:
     """The solution of the equations at `times` from the makeup `first`, (R, …)."""
-    from scipy.integrate import solve_ivp
+    from scipy.integrate import RK45
 
     shapes = [part.shape for part in first]
     pack = lambda makeup: np.concatenate([np.ravel(part) for part in makeup])
     cut = int(np.prod(shapes[0]))
     unpack = lambda x: Decomposition(x[:cut].reshape(shapes[0]), x[cut:].reshape(shapes[1]))
-
-    def too_large(t: float, x: np.ndarray) -> float:
-        return LARGEST - np.abs(x).max()
-
-    too_large.terminal = True  # type: ignore[attr-defined]
     kept = conserved(equations.scenario, first)
     still = lambda velocity: Decomposition(
         velocity.shares * kept.shares, velocity.noise * kept.noise
     )
     slope = lambda t, x: pack(still(equations.velocity(unpack(x), step)))
-    options: dict[str, Any] = {
-        "method": "RK45",
-        "rtol": rtol,
-        "atol": 1e-3 * rtol,
-        "events": too_large,
-    }
-    found = solve_ivp(slope, (0.0, times[-1]), pack(first), t_eval=times, **options)
-    rows = [unpack(x) for x in found.y.T]
+    end = float(times[-1])
+    solver = RK45(slope, 0.0, pack(first), end, rtol=rtol, atol=1e-3 * rtol)
+    found, outcome, reason = [pack(first)], "finished", ""
+    with reporting(progress, "one pass, per cent", 100) as report:
+        while solver.status == "running" and outcome == "finished":
+            message = solver.step()
+            if solver.status == "failed":
+                outcome, reason = "stalled", str(message)
+            elif not np.abs(solver.y).max() < LARGEST:
+                outcome, reason = "diverged", f"lower the rate ({step.rate:g})"
+            else:
+                between = solver.dense_output()
+                found += [between(t) for t in times[len(found) :] if t <= solver.t]
+                report(int(100 * solver.t / end), f"t = {solver.t:.4g}")
+                if solver.nfev >= evaluations and solver.status == "running":
+                    outcome = "stopped"
+                    reason = f"{evaluations} evaluations reach t = {solver.t:.4g} of {end:g}"
+                    times = np.append(times[: len(found)], solver.t)
+                    found.append(solver.y)
+    rows = [unpack(x) for x in found]
     makeup = Decomposition(*(np.stack(part) for part in zip(*rows, strict=True)))
-    outcome = {0: "finished", 1: "diverged"}.get(found.status, "stalled")
-    reasons = {
-        "finished": "",
-        "diverged": f"lower the rate ({step.rate:g})",
-        "stalled": str(found.message),
-    }
-    return Integrated(found.t, makeup, outcome, reasons[outcome], int(found.nfev))
+    return Integrated(times[: len(found)], makeup, outcome, reason, int(solver.nfev))
 
 
 def _answer(
