@@ -12,6 +12,7 @@ import pytest
 
 import dotphase
 from dotphase.comparison.compare import Comparison, Entry
+from dotphase.comparison.doctor import examine
 from dotphase.comparison.trajectories import Trajectories
 from dotphase.counting import CountingTask, Experiment, Recipe, Recovery
 from dotphase.counting import train as train_counting
@@ -43,6 +44,7 @@ ROOMS = (
     "finite.message_passing.gamp",
     "finite.data.sampling",
     "comparison.compare",
+    "comparison.doctor",
     "comparison.trajectories",
     "counting.runs",
     "counting.metrics",
@@ -139,6 +141,7 @@ def of_experiments(solution):
     by_start = ({"semantic": each} for each in (solution, passed, runs, "replica symmetric"))
     yield entries[0]
     yield Comparison(SCENARIO, 40, tuple(entries), *by_start)
+    yield examine()
     yield Trajectories(40, ("q_1", "q_2"), np.ones((3, 2)), np.arange(12.0).reshape(2, 3, 2))
 
 

@@ -38,7 +38,7 @@ for _command in (
     *(learn.learn, dynamics.dynamics, dynamics.bayes),
     *(theory.attentions, phases.phase, phases.phase_diagram, phases.transition),
     *(text.text, text.phase_of, text.heads, text.language_model),
-    *(reproduce.reproduce, reproduce.explore),
+    *(reproduce.reproduce, reproduce.explore, reproduce.doctor),
 ):
     app.command(_command.__name__.replace("_", "-"))(_command)
 app.add_typer(counting.app, name="counting")

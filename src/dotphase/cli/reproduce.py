@@ -1,4 +1,5 @@
-"""`dotphase reproduce`: the figures and a report; `dotphase explore`: the page in a browser."""
+"""`dotphase reproduce`: the figures and a report; `dotphase explore`: the page in a browser;
+`dotphase doctor`: is it right on this machine?"""
 
 from __future__ import annotations
 
@@ -68,6 +69,19 @@ def reproduce(
     else:
         typer.echo(f"{len(records) - len(bad)} of {len(records)} figures made: {report}")
     if bad:
+        raise typer.Exit(1)
+
+
+def doctor(as_json: Json = False) -> None:
+    """Is dotphase right on this machine? Versions, precision, cores, memory, cache, and five answers
+    compared with stored ones."""
+    from ..comparison.doctor import examine
+
+    found = examine()
+    typer.echo(
+        json.dumps(found.to_dict() | {"wrong": found.wrong}, indent=2) if as_json else str(found)
+    )
+    if found.wrong:
         raise typer.Exit(1)
 
 

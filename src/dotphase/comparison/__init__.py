@@ -2,7 +2,8 @@
 
 `compare.py`: one scenario. `curves.py`: learning curves and training, step by step.
 `trajectories.py`: message passing and state evolution, step by step.
-`published.py`: the numerical method of the paper. `plots.py`: their pictures.
+`published.py`: the numerical method of the paper. `doctor.py`: this machine and stored answers.
+`plots.py`: their pictures.
 """
 
 import lazy_loader

@@ -3,6 +3,8 @@ from .compare import Entry as Entry
 from .compare import compare as compare
 from .curves import CurveComparison as CurveComparison
 from .curves import compare_curve as compare_curve
+from .doctor import Examination as Examination
+from .doctor import examine as examine
 from .plots import draw_clusters as draw_clusters
 from .plots import draw_comparison as draw_comparison
 from .plots import draw_sizes as draw_sizes
