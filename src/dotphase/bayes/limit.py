@@ -24,6 +24,7 @@ import numpy as np
 
 from ..inner.loss import mismatch
 from ..numerics.compilation import compiled
+from ..numerics.matrix_root import symmetric_root
 from ..numerics.precision import in_double
 from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..results.estimate import Estimate
@@ -224,7 +225,7 @@ def _compiled(teacher: Form):
     def step(V, law: Law, rho, alpha, signs, points, weights):
         length, r_t, _ = rho.shape
         eta, xi = points.reshape(2, length, r_t, -1)
-        w = _root(rho - V) @ xi
+        w = symmetric_root(rho - V, jnp) @ xi
         u = w + jnp.linalg.cholesky(V) @ eta
         precision = jnp.linalg.inv(V)
         g = precision @ (posterior(u, w, precision, signs).mean - w)
@@ -236,7 +237,7 @@ def _compiled(teacher: Form):
     def error(V, rho, rho_sigma, numbers, points, weights):
         length, r_t, _ = rho.shape
         eta, other, xi = points.reshape(3, length, r_t, -1)
-        w, spread = _root(rho - V) @ xi, jnp.linalg.cholesky(V)
+        w, spread = symmetric_root(rho - V, jnp) @ xi, jnp.linalg.cholesky(V)
         one, two = (lifted(teacher)(w + spread @ each, **numbers) for each in (eta, other))
         return (mismatch(one, two, rho_sigma) * weights).sum()
 
@@ -246,8 +247,3 @@ def _compiled(teacher: Form):
         V, rho, rho_sigma, numbers, *nodes
     )
     return compiled(move), compiled(see)
-
-
-def _root(matrices):
-    values, vectors = jnp.linalg.eigh(matrices)
-    return (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[:, None, :]) @ jnp.swapaxes(vectors, 1, 2)

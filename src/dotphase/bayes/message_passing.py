@@ -23,6 +23,7 @@ import numpy as np
 from ..finite.checks import as_seeds
 from ..finite.data.instance import Instance
 from ..finite.data.sampling import sample
+from ..numerics.matrix_root import symmetric_root
 from ..numerics.progress import Progress, track
 from ..numerics.rules import Rule, Sobol
 from ..overlaps.overlaps import WeightOverlaps
@@ -301,7 +302,7 @@ def _error(teacher: Form):
     def average(points, shares, q, theta, rho, variance, rho_sigma, numbers):
         length, r_t, _ = rho.shape
         xi, eta, one, two = points.reshape(4, length, r_t, -1)
-        root = lambda A: _root(0.5 * (A + A.swapaxes(1, 2)))
+        root = lambda A: symmetric_root(0.5 * (A + A.swapaxes(1, 2)), jnp)
         C = root(q)
         along = jnp.linalg.pinv(C, rcond=1e-12) @ theta
         u = along.swapaxes(1, 2) @ xi + root(rho - along.swapaxes(1, 2) @ along) @ eta
@@ -313,9 +314,5 @@ def _error(teacher: Form):
         )
         per_node = ((T - first) * (T - second) * rho_sigma[:, None]).sum((0, 1))
         return (per_node * shares).sum()
-
-    def _root(A):
-        values, vectors = jnp.linalg.eigh(A)
-        return (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[:, None, :]) @ vectors.swapaxes(1, 2)
 
     return jax.jit(average)

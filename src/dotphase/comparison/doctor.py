@@ -91,7 +91,7 @@ def _questions() -> dict[str, Callable[[], float]]:
         "positional training loss": lambda: float(theory("positional", "lowest").train_loss),
         "reached training loss": lambda: float(theory("semantic", "reached").train_loss),
         "training loss at d = 100": lambda: float(
-            train(scenario, 100, start="semantic", seeds=[0]).runs[0].train_loss
+            train(scenario, 100, start="semantic", seeds=[0]).train_loss
         ),
         "learning curve, step 20": lambda: float(
             learning_curve(scenario, steps=20, paths=1024, replicates=4).test_error[-1]

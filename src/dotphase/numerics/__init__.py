@@ -1,7 +1,7 @@
 """Numerical tools that know nothing of the model.
 
-`rules.py`: nodes for Gaussian averages. `small_matrices.py`, `elimination.py`: linear algebra on
-many small matrices. `compilation.py`, `cache.py`, `precision.py`: how JAX compiles, keeps and
+`rules.py`: nodes for Gaussian averages. `small_matrices.py`, `elimination.py`, `matrix_root.py`:
+linear algebra on many small matrices. `compilation.py`, `cache.py`, `precision.py`: how JAX compiles, keeps and
 rounds. `threads.py`, `progress.py`: many jobs, and how far they are.
 """
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...numerics.matrix_root import symmetric_root
 from ...numerics.precision import in_double
 from ...overlaps.correlated import group, grouped
 from ...results.json import plain
@@ -59,8 +60,7 @@ def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
     rho, (q, _, m, theta) = grouped(solution.scenario.law.joint_rho), group(solution.state)
     gain = theta @ np.linalg.inv(rho)
     rest = q - gain @ np.swapaxes(theta, 1, 2)
-    values, vectors = np.linalg.eigh(rest)
-    root = vectors * np.sqrt(np.maximum(values, 0))[:, None]
+    root = symmetric_root(rest)
     times = lambda matrices, fields: np.einsum("gab,gb->ga", matrices, fields.reshape(len(m), -1))
     return (m + times(gain, u) + times(root, noise)).reshape(noise.shape)
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...numerics.matrix_root import symmetric_root
 from ...scenario.checks import check_scenario
 from ...scenario.distribution import Table, table_of
 from ...scenario.scenario import Scenario
@@ -77,10 +78,7 @@ class Instance:
         """Γ^{1/2}, symmetric, (L, L, d); None where Γ is diagonal."""
         if self._table.Gamma is None:
             return None
-        values, vectors = np.linalg.eigh(self._table.Gamma)
-        return self._by_direction(
-            np.einsum("kab,kb,kcb->kac", vectors, np.sqrt(np.maximum(values, 0)), vectors)
-        )
+        return self._by_direction(symmetric_root(self._table.Gamma))
 
     def _by_direction(self, table: np.ndarray | None) -> np.ndarray | None:
         return None if table is None else np.ascontiguousarray(np.moveaxis(table[self.kind], 0, -1))

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 
 from ...inner.loss import mismatch
+from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.attentions.attention import Form, lifted
 
@@ -49,7 +50,7 @@ def fields_at(overlaps: WeightOverlaps, rho, points, weights) -> Fields:
     )
     K = jnp.linalg.cholesky(rho)
     psi = jnp.swapaxes(jnp.linalg.solve(K, jnp.swapaxes(overlaps.theta, 1, 2)), 1, 2)
-    rest = _root(overlaps.q - psi @ jnp.swapaxes(psi, 1, 2))
+    rest = symmetric_root(overlaps.q - psi @ jnp.swapaxes(psi, 1, 2), jnp)
     return Fields(overlaps.m[:, :, None] + psi @ eta + rest @ xi, K @ eta, weights)
 
 
@@ -78,11 +79,3 @@ def averages(student: Form, teacher: Form, numbers, rho_sigma, fields: Fields) -
     own = lambda blocks: jnp.stack([blocks[l, :, l] for l in range(len(blocks))])
     scatter = jnp.einsum("lan,lbn,n->lab", each, each, fields.weights)
     return Averages(each @ fields.weights, own(by_z), own(by_u), scatter, value @ fields.weights)
-
-
-def _root(matrices):
-    """The symmetric root of positive semi-definite (L, r, r), rounding below zero cut off."""
-    if matrices.shape[-1] == 1:
-        return jnp.sqrt(jnp.maximum(matrices, 0.0))
-    values, vectors = jnp.linalg.eigh(matrices)
-    return (vectors * jnp.sqrt(jnp.maximum(values, 0.0))[:, None, :]) @ jnp.swapaxes(vectors, 1, 2)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...finite.data.instance import Instance
+from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.distribution import Law
@@ -135,7 +136,7 @@ def at_dimension(makeup: Decomposition, law: Law, d: int, seed: int) -> Decompos
     inverse_root = (
         np.where(present, 1 / np.sqrt(np.where(present, values, 1.0)), 0.0)[:, None, :] * vectors
     )
-    moved = root(makeup.noise) @ drawn @ inverse_root.swapaxes(-1, -2)
+    moved = symmetric_root(makeup.noise) @ drawn @ inverse_root.swapaxes(-1, -2)
     return Decomposition(makeup.shares + moved, makeup.noise)
 
 
@@ -177,9 +178,3 @@ def conserved(scenario: Scenario, makeup: Decomposition) -> Decomposition:
         if g.order == identity and unchanged:
             shares, noise = np.minimum(shares, turned[0] > 0), np.minimum(noise, turned[1] > 0)
     return Decomposition(shares, noise)
-
-
-def root(matrices: np.ndarray) -> np.ndarray:
-    """The symmetric root of positive semi-definite matrices, negative rounding cut off."""
-    values, vectors = np.linalg.eigh(matrices)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]) @ vectors.swapaxes(-1, -2)
