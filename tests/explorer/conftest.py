@@ -41,6 +41,16 @@ class Explorer:
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[Explorer]:
+    yield from served()
+
+
+@pytest.fixture
+def another_explorer() -> Iterator[Explorer]:
+    """One that a test may end."""
+    yield from served()
+
+
+def served() -> Iterator[Explorer]:
     server = Explorer()
     try:
         server.wait()

@@ -11,13 +11,19 @@ import numpy as np
 
 from ...results.json import plain
 from ...theory.baseline import linear_baseline
-from ...theory.solver.solution import USABLE, Solution
+from ...theory.solver.solution import USABLE, Solution, SolveError
 
 Pair = Sequence[Solution]  # semantic, positional
 
 
 def row(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
-    """Margins ε_t(semantic) − ε_t(positional) and the lines through this row.
+    """Margins ε_t(semantic) − ε_t(positional), the winners, where replica symmetry is broken, and
+    the lines through this row."""
+    return {**crossings(alphas, found), "broken": [_broken(pair) for pair in found]}
+
+
+def crossings(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
+    """Margins, winners and lines.
 
     α_c and α_l are the first sign changes of a difference D(α) from above, by a straight line
     between neighbours; their error is that of D over its slope. A branch ends between the last
@@ -29,7 +35,6 @@ def row(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
     return {
         "margin": [None if d is None else d[0] for d in differences],
         "winner": [_winner(pair, d) for pair, d in zip(found, differences, strict=True)],
-        "broken": [_broken(pair) for pair in found],
         "missing": {
             name: [not pair[k] for pair in exists]
             for k, name in enumerate(("semantic", "positional"))
@@ -70,11 +75,15 @@ def _winner(pair: Pair, difference: tuple[float, float] | None) -> str:
 
 def _broken(pair: Pair) -> bool:
     """Whether replica symmetry is broken on the branch of lower loss: its replicon is above one by
-    two errors."""
+    two errors. False where that cannot be told."""
     there = [solution for solution in pair if solution.outcome in USABLE]
     if not there:
         return False
-    replicon = min(there, key=lambda solution: float(solution.train_loss.value)).stability.replicon
+    lower = min(there, key=lambda solution: float(solution.train_loss.value))
+    try:
+        replicon = lower.stability.replicon
+    except SolveError:  # the fixed point is lost on the nodes of the stability
+        return False
     return bool(replicon.value - 2 * replicon.error > 1)
 
 

@@ -8,6 +8,7 @@ as if this were its server. Its Host header shows that domain name, so a Host mu
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
@@ -46,7 +47,12 @@ class Middleware:
         if refusal is not None:
             await _refuse(send, *refusal)
             return
-        body = await _body(receive) if scope["method"] == "POST" else b""
+        try:
+            async with asyncio.timeout(LIMITS.slow):
+                body = await _body(receive) if scope["method"] == "POST" else b""
+        except TimeoutError:
+            await _refuse(send, 408, f"a request arrives within {LIMITS.slow:g} seconds")
+            return
         if body is None:
             await _refuse(send, 413, f"a request has at most {LIMITS.body} bytes")
             return

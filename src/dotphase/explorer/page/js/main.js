@@ -44,7 +44,7 @@ async function begin() {
   Object.assign(state, readAddress());
   document.getElementById("version").textContent = told.version;
   addTools();
-  controls.start(told);
+  controls.start(told, notice);
   onChange((changed) => { if (changed.has("theme")) theme(); });
   dark.addEventListener("change", theme);
   document.getElementById("theme").addEventListener("click", () => change({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));

@@ -1,0 +1,161 @@
+"""Tables of both branches over α and ω, for the page that has no server.
+
+    python -m dotphase.explorer.answers.tables
+
+computes them (a quarter of an hour) and writes `data/tables.json`. The softmax student has planes
+at several σ and λ, the other students at the paper's; each plane has both theories. Between the
+points the page interpolates linearly; how far that is off is measured here, at random points, and
+stored with the tables.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ...results.json import plain
+from ...theory.baseline import linear_baseline
+from .rows import crossings
+from .shipped import DATA, versions
+from .task import STUDENTS, Task
+from .work import BRANCHES, described, solved
+
+TABLES = DATA / "tables.json"
+ALPHAS = [round(0.1 * k, 6) for k in range(1, 31)]
+OMEGAS = [round(0.05 * k, 6) for k in range(11)]
+SIGMAS, RIDGES = (0.3, 0.5, 0.8), (0.003, 0.01, 0.03)
+NODES = 2**13  # of the Gaussian averages, four replicates
+VALUES = ("train_loss", "test_error", "m", "theta", "q")
+ERRORS = ("train_loss", "test_error", "m", "theta")
+MISSING = 65535  # the code of a branch that does not exist; values take the codes below it
+
+
+def main(tell: Callable[[str], None] = print) -> None:
+    planes = []
+    for number, (student, sigma, ridge, minimum) in enumerate(planned()):
+        planes.append(plane(student, sigma, ridge, minimum))
+        tell(f"{number + 1}: {student}, sigma {sigma}, lambda {ridge}, {minimum}")
+    tables = {
+        "alpha": ALPHAS,
+        "omega": OMEGAS,
+        "values": VALUES,
+        "errors": ERRORS,
+        "missing": MISSING,
+        "planes": planes,
+        "interpolation": interpolation(planes),
+        "provenance": {"nodes": NODES, **versions()},
+    }
+    TABLES.write_text(json.dumps(tables, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def planned() -> Iterable[tuple[str, float, float, str]]:
+    """The planes: student, σ, λ and theory. `tempered` is softmax here, at its default."""
+    for minimum in ("lowest", "reached"):
+        for sigma, ridge in product(SIGMAS, RIDGES):
+            yield "softmax", sigma, ridge, minimum
+        for student in STUDENTS:
+            if student not in ("softmax", "tempered"):
+                yield student, 0.5, 0.01, minimum
+
+
+def plane(student: str, sigma: float, ridge: float, minimum: str) -> dict[str, Any]:
+    """Both branches at every α and ω, coded; and the lines through each row."""
+    at = Task.model_validate({"student": student, "sigma": sigma, "lambda": ridge})
+    numbers = np.full((len(BRANCHES), len(VALUES) + len(ERRORS), len(OMEGAS), len(ALPHAS)), np.nan)
+    rows, baselines = [], []
+    for i, omega in enumerate(OMEGAS):
+        task = at.at(omega=omega)
+        found = [
+            [solved(task.at(alpha=alpha), branch, NODES, minimum) for branch in BRANCHES]
+            for alpha in ALPHAS
+        ]
+        for j, pair in enumerate(found):
+            for k, solution in enumerate(pair):
+                numbers[k, :, i, j] = _numbers(described(solution)["numbers"])
+        rows.append(crossings(ALPHAS, found))
+        baselines.append(float(linear_baseline(task.scenario()).test_error.value))
+    return {
+        **{"student": student, "sigma": sigma, "lambda": ridge, "minimum": minimum},
+        **coded(numbers),
+        "winner": ["".join(word[0] for word in each["winner"]) for each in rows],
+        "lines": {name: _line([each["lines"][name] for each in rows]) for name in rows[0]["lines"]},
+        "baseline": [float(f"{value:.6g}") for value in baselines],
+    }
+
+
+def _numbers(described: dict[str, Any] | None) -> list[float]:
+    if described is None:
+        return [np.nan] * (len(VALUES) + len(ERRORS))
+    return [described[name]["value"] for name in VALUES] + [
+        described[name]["error"] for name in ERRORS
+    ]
+
+
+def _line(found: list[Any]) -> dict[str, Any]:
+    there = [(omega, *place) for omega, place in zip(OMEGAS, found, strict=True) if place]
+    rounded = lambda k: [float(f"{entry[k]:.4g}") for entry in there]
+    return {"omega": rounded(0), "alpha": rounded(1), "error": rounded(2)}
+
+
+def coded(numbers: np.ndarray) -> dict[str, Any]:
+    """Two bytes for each number: its share of the largest of its quantity (`scales`)."""
+    largest = np.nanmax(np.where(np.isfinite(numbers), numbers, 0.0), axis=(0, 2, 3))
+    scales = [float(f"{scale:.8g}") or 1.0 for scale in largest / (MISSING - 1) * (1 + 1e-7)]
+    shares = numbers / np.array(scales)[None, :, None, None]
+    codes = np.where(np.isfinite(numbers), np.round(shares), MISSING).astype("<u2")
+    return {"scales": scales, "codes": base64.b64encode(codes.tobytes()).decode()}
+
+
+def decoded(plane: dict[str, Any]) -> np.ndarray:
+    """(branch, values and errors, ω, α), NaN where a branch does not exist."""
+    shape = (len(BRANCHES), len(VALUES) + len(ERRORS), len(OMEGAS), len(ALPHAS))
+    codes = np.frombuffer(base64.b64decode(plane["codes"]), "<u2").reshape(shape)
+    numbers = codes * np.array(plane["scales"])[None, :, None, None]
+    return np.where(codes == MISSING, np.nan, numbers)
+
+
+def interpolation(planes: list[dict[str, Any]], points: int = 40) -> dict[str, Any]:
+    """How far linear interpolation is off at random points: the median and the 90th percentile of
+    the relative difference to a solve, within the paper's plane and between planes."""
+    from scipy.interpolate import RegularGridInterpolator
+
+    chosen = [p for p in planes if p["student"] == "softmax" and p["minimum"] == "lowest"]
+    table = np.array([decoded(p) for p in chosen]).reshape(len(SIGMAS), len(RIDGES), 2, -1, 11, 30)
+    ordered = np.moveaxis(table, (4, 5), (2, 3))  # σ, λ, ω, α, branch, quantity
+    axes = (np.array(SIGMAS), np.log(RIDGES), np.array(OMEGAS), np.array(ALPHAS))
+    inside = RegularGridInterpolator(axes, ordered)
+    rng = np.random.default_rng(0)
+    off: dict[str, list[float]] = {"within a plane": [], "between planes": []}
+    for where, _ in product(off, range(points)):
+        free = where == "between planes"
+        sigma = rng.uniform(0.3, 0.8) if free else 0.5
+        ridge = np.exp(rng.uniform(*np.log([0.003, 0.03]))) if free else 0.01
+        omega, alpha = rng.uniform(0, 0.5), rng.uniform(0.2, 3)
+        guess = inside((sigma, np.log(ridge), omega, alpha))
+        task = Task.model_validate(
+            {"alpha": alpha, "omega": omega, "sigma": sigma, "lambda": ridge}
+        )
+        for k, branch in enumerate(BRANCHES):
+            numbers = described(solved(task, branch, NODES, "lowest"))["numbers"]
+            if numbers is not None and np.isfinite(guess[k, 1]):
+                exact = numbers["test_error"]["value"]
+                off[where].append(abs(guess[k, 1] - exact) / exact)
+    return plain(
+        {
+            where: {
+                "median": float(f"{np.median(each):.2g}"),
+                "most": float(f"{np.quantile(each, 0.9):.2g}"),
+                "points": len(each),
+            }
+            for where, each in off.items()
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()
