@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parents[1] / "data"
 DIAGRAM, COUNTERS = DATA / "diagram.json", DATA / "counters.npz"
+TABLES = DATA / "tables.json"  # written by `tables.py`
 MECHANISMS = ("semantic", "positional")
 
 

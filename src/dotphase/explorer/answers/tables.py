@@ -21,11 +21,10 @@ import numpy as np
 from ...results.json import plain
 from ...theory.baseline import linear_baseline
 from .rows import crossings
-from .shipped import DATA, versions
+from .shipped import TABLES, versions
 from .task import STUDENTS, Task
 from .work import BRANCHES, described, solved
 
-TABLES = DATA / "tables.json"
 ALPHAS = [round(0.1 * k, 6) for k in range(1, 31)]
 OMEGAS = [round(0.05 * k, 6) for k in range(11)]
 SIGMAS, RIDGES = (0.3, 0.5, 0.8), (0.003, 0.01, 0.03)

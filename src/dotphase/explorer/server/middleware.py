@@ -17,7 +17,8 @@ from .rate_limits import LIMITS
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; worker-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )  # plotly.js sets inline styles; scripts come only from our files
 HEADERS = {
     "content-security-policy": POLICY,

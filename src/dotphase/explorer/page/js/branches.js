@@ -10,7 +10,7 @@ const NAMES = [["train_loss", "ε<sub>t</sub>"], ["test_error", "ε<sub>g</sub>"
 const TITLES = { alpha: "samples per dimension α", omega: "how positional the teacher is, ω", sigma: "spread of the words σ", lambda: "ridge λ" };
 const SYMBOLS = { alpha: "α", omega: "ω", sigma: "σ", lambda: "λ" };
 const BRANCHES = ["semantic", "positional"];
-const STAGES = ["coarse", "fine", "exact"]; // few nodes, many, and as the command line solves it
+const STAGES = ["coarse", "fine", "exact", "table"]; // few nodes, many, as the command line solves it; or from the tables
 const STEP = { alpha: 0.05, omega: 0.01, sigma: 0.02, lambda: 0.001 };
 const points = channel("/api/branches");
 const plot = document.getElementById("branches-plot");
@@ -98,7 +98,7 @@ function tell() {
   const other = first === "semantic" ? "positional" : "semantic";
   const says = (branch) => (usable(at[branch]) ? `ε<sub>t</sub> = ${written(at[branch].numbers.train_loss)}, ε<sub>g</sub> = ${written(at[branch].numbers.test_error)}`
     : `not here (${safe(at[branch].reason || at[branch].outcome)})`);
-  const stage = at[first].stage === "exact" ? "" : " …";
+  const stage = ["exact", "table"].includes(at[first].stage) ? "" : " …";
   diagramReading(`α = ${state.alpha}, ω = ${state.omega}: <b class="${first}">${first}</b> wins${stage}`);
   const held = state.held ? ` You are on the <b class="${state.held}">${state.held}</b> branch${state.held === first ? "" : ", which is not the best any more"}.` : "";
   note(`<b class="${first}">${first}</b> ${says(first)}; <b class="${other}">${other}</b> ${says(other)}.${held}`);

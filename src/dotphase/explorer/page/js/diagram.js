@@ -1,6 +1,6 @@
 // View 1: the phase diagram, and the ring that is dragged over it.
 
-import { channel } from "./api.js";
+import { channel, table } from "./api.js";
 import { axis, colour, css, dataAt, draw, faint, hint, layout, painter, safe, TEXT } from "./plots.js";
 import { largestSquare } from "./regions.js";
 import { change, inside, isDefaultPlane, onChange, PLANE, state, task, touches } from "./state.js";
@@ -11,6 +11,7 @@ const LINES = {
   "spinodal-semantic": ["semantic branch ends", "dot", () => colour("semantic")],
   "spinodal-positional": ["positional branch ends", "dot", () => colour("positional")],
 };
+const VAGUE = 0.3; // an error in α with which a line is no line; strokes mark where a branch is missing
 const PALE = 0.35; // how much of its colour a region has where the other solution does not exist
 const STEP = { alpha: 0.01, omega: 0.005 };
 const BRANCHES = ["semantic", "positional"];
@@ -22,13 +23,13 @@ const bar = document.getElementById("diagram-progress");
 let shipped = null, shown = null, later = 0;
 export const paint = painter(paintNow);
 
-const file = fetch("/data/diagram.json"); // on its way before anyone asks
+const file = table("diagram"); // on its way before anyone asks
 
 // Until the ring can be dragged.
 export async function drawn() { while (!plot._fullLayout) await new Promise(requestAnimationFrame); }
 
 export async function start() {
-  shipped = shown = await (await file).json();
+  shipped = shown = await file;
   refresh();
   onChange((changed) => {
     if (touches(changed, PLANE)) refresh();
@@ -164,7 +165,8 @@ function valuesAt(at) {
 }
 
 function lines() {
-  return Object.entries(LINES).filter(([name]) => shown.lines[name]?.omega.length).map(([name, [label, dash, ink]]) => {
+  const sure = ([name]) => shown.lines[name]?.omega.length && shown.lines[name].error.every((error) => error < VAGUE);
+  return Object.entries(LINES).filter(sure).map(([name, [label, dash, ink]]) => {
     const { omega, alpha, error } = shown.lines[name];
     return { type: "scatter", mode: "lines", name: label, x: omega, y: alpha, line: { shape: "spline", smoothing: 0.6, color: ink(), width: name === "train-loss" ? 3 : 2, dash },
       error_y: { type: "data", array: error, color: ink(), thickness: 1, width: 2 }, hoverinfo: "skip" };
