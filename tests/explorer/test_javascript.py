@@ -147,7 +147,6 @@ def test_tables_are_read_and_interpolated(modules):
     numbers = decoded(plane)
     at = {"student": "softmax", "sigma": 0.5, "lambda": 0.01, "minimum": "lowest"}
     points = [{**at, "omega": 0.3, "alpha": alpha} for alpha in (2.0, 2.05, 0.3)]
-    points.append({**points[0], "sigma": 0.65, "lambda": 0.02})
     told = run(modules, INTERPOLATE, {"tables": tables, "points": points})
     semantic, positional = numbers[:, 0, 6, 19]
     assert told[0][0]["train_loss"]["value"] == pytest.approx(semantic)
@@ -155,9 +154,8 @@ def test_tables_are_read_and_interpolated(modules):
     assert told[1][0]["train_loss"]["value"] == pytest.approx(numbers[0, 0, 6, 19:21].mean())
     assert told[2][0] is None  # the semantic branch does not exist at so few samples
     assert told[2][1] is not None
-    assert told[3][0]["test_error"]["value"] > 0
-    assert semantic == pytest.approx(0.003590, abs=3e-5)  # the reference value of the theory
-    assert positional == pytest.approx(0.004508, abs=3e-5)
+    assert semantic == pytest.approx(0.003590, rel=0.005)  # the reference value of the theory
+    assert positional == pytest.approx(0.004508, rel=0.005)
 
 
 def test_the_bundle_is_one_script_that_node_can_read(modules):

@@ -127,6 +127,7 @@ def about(tables: dict[str, Any]) -> dict[str, Any]:
     return {
         **{"version": __version__, "ready": True, "students": students, "ranges": RANGES},
         **{"bounds": own, "exports": exports, "bibtex": BIBTEX},
+        "choices": {name: sorted(set(axes[name])) for name in ("sigma", "lambda")},
     }
 
 

@@ -17,13 +17,7 @@ Pair = Sequence[Solution]  # semantic, positional
 
 
 def row(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
-    """Margins ε_t(semantic) − ε_t(positional), the winners, where replica symmetry is broken, and
-    the lines through this row."""
-    return {**crossings(alphas, found), "broken": [_broken(pair) for pair in found]}
-
-
-def crossings(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
-    """Margins, winners and lines.
+    """Margins ε_t(semantic) − ε_t(positional) and the lines through this row.
 
     α_c and α_l are the first sign changes of a difference D(α) from above, by a straight line
     between neighbours; their error is that of D over its slope. A branch ends between the last
@@ -35,6 +29,7 @@ def crossings(alphas: Sequence[float], found: Sequence[Pair]) -> dict[str, Any]:
     return {
         "margin": [None if d is None else d[0] for d in differences],
         "winner": [_winner(pair, d) for pair, d in zip(found, differences, strict=True)],
+        "broken": [_broken(pair) for pair in found],
         "missing": {
             name: [not pair[k] for pair in exists]
             for k, name in enumerate(("semantic", "positional"))

@@ -6,7 +6,8 @@ const RANGES = { alpha: [0.1, 3, 0.01], omega: [0, 0.5, 0.005], sigma: [0.2, 1.5
 const NUMBERS = ["d", "seed", "seeds"];
 const WORDS = ["student", "minimum", "along", "start", "optimiser"];
 const LETTERS = { alpha: "α", omega: "ω", sigma: "σ", lambda: "λ", correlation: "The correlation" };
-let tell = () => {};
+let tell = () => {}, choices = {}; // the only values that a parameter has in the tables of a page without a server
+const chosen = (name, x) => choices[name]?.reduce((best, value) => (Math.abs(value - x) < Math.abs(best - x) ? value : best)) ?? x;
 const at = (id) => document.getElementById(id);
 
 // The ridge's slider is logarithmic.
@@ -16,11 +17,12 @@ const fromSlider = (name, x) => Number((name === "lambda" ? 10 ** x : x).toPreci
 export function start(about, notice) {
   tell = notice;
   at("student").replaceChildren(...Object.entries(about.students).map(([value, words]) => new Option(words, value)));
+  choices = about.choices ?? {};
   for (const [name, [low, high, step]] of Object.entries(RANGES)) {
     const slider = at(`${name}-range`), [least, greatest] = bounds(name);
     Object.assign(slider, { min: low, max: high, step });
     Object.assign(at(name), { min: least, max: greatest, step: "any" });
-    slider.addEventListener("input", () => change({ [name]: fromSlider(name, Number(slider.value)) }));
+    slider.addEventListener("input", () => change({ [name]: chosen(name, fromSlider(name, Number(slider.value))) }));
   }
   for (const name of [...Object.keys(RANGES), ...NUMBERS]) at(name).addEventListener("change", () => typed(name));
   for (const name of WORDS) at(name).addEventListener("change", () => change({ [name]: at(name).value }));
@@ -32,7 +34,10 @@ export function start(about, notice) {
 
 function typed(name) {
   const text = at(name).value, number = Number(text), whole = NUMBERS.includes(name);
-  if (text !== "" && inside(name, number) && (!whole || Number.isInteger(number))) {
+  if (choices[name] && !choices[name].includes(number)) {
+    tell(`Without a server ${LETTERS[name]} is one of ${choices[name].join(", ")}; ${text || "this"} is not used.`);
+    at(name).value = state[name];
+  } else if (text !== "" && inside(name, number) && (!whole || Number.isInteger(number))) {
     tell("");
     change({ [name]: number });
   } else {

@@ -34,7 +34,7 @@ export async function messages(path, body, signal, each) {
 }
 
 function* branches({ task, along, minimum }) {
-  const values = [...new Set([task[along], ...places(along, task.student, minimum)])].sort((a, b) => a - b);
+  const values = [...new Set([task[along], ...stored()[along]])].sort((a, b) => a - b);
   yield { event: "grid", values, along };
   for (const chosen of [minimum, minimum === "lowest" ? "reached" : "lowest"]) {
     for (const value of values) {
@@ -47,14 +47,6 @@ function* branches({ task, along, minimum }) {
       if (!reason && chosen === minimum) yield { event: "baseline", value, test_error: { value: stored().baseline(point(at, chosen)), error: 0 } };
     }
   }
-}
-
-// Where curves are drawn: the points of the tables along a parameter, and some between the few σ and λ.
-function places(along, student, minimum) {
-  if (along === "alpha" || along === "omega") return stored()[along];
-  const { sigmas, ridges } = stored().plan(student, minimum), ends = along === "sigma" ? sigmas : ridges, pieces = 10;
-  const mixed = (share) => (along === "sigma" ? ends[0] + share * (ends.at(-1) - ends[0]) : ends[0] * (ends.at(-1) / ends[0]) ** share);
-  return Array.from({ length: pieces + 1 }, (_, k) => Number(mixed(k / pieces).toPrecision(4)));
 }
 
 function* diagram({ task, minimum }) {

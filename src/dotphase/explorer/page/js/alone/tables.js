@@ -1,4 +1,4 @@
-// The tables of both branches: read, and interpolated linearly in α, ω, σ and log λ.
+// The tables of both branches: read, and interpolated linearly in α and ω.
 
 export const BRANCHES = ["semantic", "positional"];
 
@@ -8,35 +8,29 @@ export class Tables {
     this.planes = stored.planes.map((plane) => ({ ...plane, codes: readCodes(plane.codes) }));
   }
 
-  // The planes of a student, and the σ and λ that it has.
-  plan(student, minimum) {
-    const planes = this.planes.filter((plane) => plane.student === student && plane.minimum === minimum);
-    const different = (name) => [...new Set(planes.map((plane) => plane[name]))].sort((a, b) => a - b);
-    return { planes, sigmas: different("sigma"), ridges: different("lambda") };
+  // The plane of a student, theory, σ and λ, if there is one.
+  plane({ student, minimum, sigma, lambda }) {
+    return this.planes.find((plane) => plane.student === student && plane.minimum === minimum && plane.sigma === sigma && plane.lambda === lambda);
   }
 
   // Why the tables have nothing at a point, or "".
-  missing({ alpha, omega, sigma, lambda, student, minimum }) {
-    const { planes, sigmas, ridges } = this.plan(student, minimum);
-    if (!planes.length) return "The tables do not have this student.";
-    for (const [name, value, values] of [["α", alpha, this.alpha], ["ω", omega, this.omega], ["σ", sigma, sigmas], ["λ", lambda, ridges]]) {
-      if (value < values[0] || value > values.at(-1)) {
-        return `Here the tables have ${name} = ${values.length > 1 ? `${values[0]} … ${values.at(-1)}` : values[0]}.`;
-      }
+  missing(point) {
+    const own = this.planes.filter((plane) => plane.student === point.student && plane.minimum === point.minimum);
+    if (!own.length) return "The tables do not have this student.";
+    for (const [name, letter] of [["sigma", "σ"], ["lambda", "λ"]]) {
+      const values = [...new Set(own.map((plane) => plane[name]))];
+      if (!values.includes(point[name])) return `For this student the tables have ${letter} = ${values.join(", ")}.`;
+    }
+    for (const [name, letter] of [["alpha", "α"], ["omega", "ω"]]) {
+      if (point[name] < this[name][0] || point[name] > this[name].at(-1)) return `The tables have ${letter} = ${this[name][0]} … ${this[name].at(-1)}.`;
     }
     return "";
   }
 
-  // The corners around a point, each with a plane, a place in it, and a weight.
+  // The corners around a point within its plane, each with a place and a weight.
   corners(point) {
-    const { planes, sigmas, ridges } = this.plan(point.student, point.minimum);
-    const sides = [between(sigmas, point.sigma), between(ridges.map(Math.log), Math.log(point.lambda)), between(this.omega, point.omega), between(this.alpha, point.alpha)];
-    const found = [];
-    for (const [s, ws] of sides[0]) for (const [r, wr] of sides[1]) for (const [i, wi] of sides[2]) for (const [j, wj] of sides[3]) {
-      const plane = planes.find((one) => one.sigma === sigmas[s] && one.lambda === ridges[r]);
-      found.push({ plane, i, j, weight: ws * wr * wi * wj });
-    }
-    return found;
+    const plane = this.plane(point);
+    return between(this.omega, point.omega).flatMap(([i, wi]) => between(this.alpha, point.alpha).map(([j, wj]) => ({ plane, i, j, weight: wi * wj })));
   }
 
   // One stored number, or null where the branch does not exist.
