@@ -1,6 +1,6 @@
 // View 1: the phase diagram, and the ring that is dragged over it.
 
-import { channel, table } from "./api.js";
+import { alone as noServer, channel, table } from "./api.js";
 import { axis, colour, css, dataAt, draw, faint, hint, layout, painter, safe, TEXT } from "./plots.js";
 import { largestSquare } from "./regions.js";
 import { change, inside, isDefaultPlane, onChange, PLANE, state, task, touches } from "./state.js";
@@ -55,7 +55,8 @@ function refresh() {
 // Where the map's colours come from. The ring's own point is solved anew, to more digits.
 function about() {
   const size = `${shown.omega.length} × ${shown.alpha.length} points`;
-  document.getElementById("diagram-source").textContent = `The map is a table of ${size}; beside it, the ring’s own point is solved as the command line does.`;
+  const own = noServer ? "interpolated between such points" : "solved as the command line does";
+  document.getElementById("diagram-source").textContent = `The map is a table of ${size}; beside it, the ring’s own point is ${own}.`;
 }
 
 function recompute() {

@@ -23,11 +23,12 @@ export function* train({ task, d, start, seed, seeds }) {
   yield { event: "done" };
 }
 
-// Many networks side by side: where each of them is in the plane of m and θ, every few steps.
-export function* crowd({ task, d, count, seed, rate, steps }) {
+// Many networks side by side: where each of them is in the plane of m and θ, at every step. `hint`: the share of the teacher's weights
+// in their first ones.
+export function* crowd({ task, d, count, seed, hint, rate, steps }) {
   const networks = Array.from({ length: count }, (_, k) => {
     const data = drawData(task, d, seed + k);
-    return new Network(data, firstWeights(data, "random", seed + k));
+    return new Network(data, firstWeights(data, "random", seed + k).map((weight, i) => weight + hint * data.teacher[i]));
   });
   for (let step = 0; step <= steps; step++) {
     yield { event: "crowd", step, places: networks.map((network) => { const { m, theta } = network.overlaps; return [m, theta]; }) };

@@ -10,7 +10,7 @@ let stop = () => {}, seed = 1;
 
 export function start(numbers) {
   at("crowd-go").addEventListener("click", () => { seed += COUNT; begin(numbers); });
-  at("crowd-alpha").addEventListener("change", () => begin(numbers));
+  for (const id of ["crowd-alpha", "crowd-hint"]) at(id).addEventListener("change", () => begin(numbers));
   prepare(numbers);
   if (moves()) whenSeen(at("scene-crowd"), () => begin(numbers));
 }
@@ -51,7 +51,7 @@ function begin(numbers) {
     });
     tell(kinds, step);
   };
-  stop = trainHere("crowd", { task, d: D, count: COUNT, seed, rate: RATE, steps: STEPS }, (message) => {
+  stop = trainHere("crowd", { task, d: D, count: COUNT, seed, hint: Number(at("crowd-hint").value), rate: RATE, steps: STEPS }, (message) => {
     if (message.event === "crowd" && (moves() || message.step === STEPS || message.step % 100 === 0)) {
       if (!waiting) requestAnimationFrame(show);
       waiting = message;
@@ -66,11 +66,11 @@ function tell(kinds, step) {
   at("crowd-positional").textContent = count("positional");
   at("crowd-semantic").textContent = count("semantic");
   at("crowd-neither").textContent = count("neither");
-  at("crowd-step").textContent = `step ${step} of ${STEPS}`;
+  at("crowd-step").textContent = `Step ${step} of ${STEPS}.`;
 }
 
 function end({ semantic, positional }, alpha) {
-  at("crowd-step").textContent = "all have come to rest, or nearly";
+  at("crowd-step").textContent = "All have come to rest, or nearly.";
   const better = semantic && positional && semantic.train_loss.value < positional.train_loss.value;
   const error = (found) => (found ? found.test_error.value.toFixed(4) : "none");
   at("crowd-said").textContent = `${better ? "Semantic would be better" : "Here positional is better"}: at α = ${alpha} the test error of the semantic solution is ${error(semantic)}, of the positional one ${error(positional)}.`;

@@ -14,15 +14,20 @@ function losses(numbers, alphas, omega) {
   })]));
 }
 
-function axes(svg, curves, range) {
+function axes(svg, curves, range, top = 14) {
   const values = BRANCHES.flatMap((branch) => curves[branch].filter(([alpha]) => alpha >= range[0]).map(([, loss]) => 1000 * loss));
   const [low, high] = [Math.floor(5 * Math.min(...values)) / 5, Math.ceil(5 * Math.max(...values)) / 5];
   const steps = [0, 1, 2, 3].map((k) => Number((low + (k * (high - low)) / 3).toFixed(2)));
-  const place = frame(svg, { x: range, y: [low, high], ticks: { x: [0.5, 1, 1.5, 2, 2.5, 3], y: steps }, titles: ["examples for each dimension of a word, α", "training loss per example, in thousandths"] });
+  const place = frame(svg, { x: range, y: [low, high], ticks: { x: [0.5, 1, 1.5, 2, 2.5, 3], y: steps }, titles: ["examples for each dimension, α", "loss per example × 1000"], top });
   return { ...place, y: (loss) => place.y(1000 * loss) };
 }
 
-const drawn = (place, curves, range) => BRANCHES.map((branch) => shape("path", { class: `curve ${branch}`, d: path(place, curves[branch].filter(([alpha]) => alpha >= range[0])) }));
+// Each curve, and its name above its right end.
+const drawn = (place, curves, range) => BRANCHES.flatMap((branch) => {
+  const points = curves[branch].filter(([alpha]) => alpha >= range[0]), highest = Math.max(...points.slice(-6).map(([, loss]) => loss));
+  return [shape("path", { class: `curve ${branch}`, d: path(place, points) }),
+    shape("text", { class: "title", x: place.x(range[1]), y: place.y(highest) - 10, "text-anchor": "end" }, branch)];
+});
 
 export function start(numbers, alphas) {
   jump(numbers, alphas);
@@ -49,11 +54,11 @@ function jump(numbers, alphas) {
   };
   const again = () => {
     curves = losses(numbers, alphas, Number(teacher.value));
-    place = axes(svg, curves, range);
+    place = axes(svg, curves, range, 64);
     dot = shape("circle", { r: 9 });
-    bars = Object.fromEntries(BRANCHES.map((branch, k) => [branch, shape("rect", { class: `bar ${branch}`, x: 0.42 * place.width, y: 20 + 22 * k, height: 14 })]));
+    bars = Object.fromEntries(BRANCHES.map((branch, k) => [branch, shape("rect", { class: `bar ${branch}`, x: 0.42 * place.width, y: 8 + 22 * k, height: 14 })]));
     const names = { semantic: "knows of meaning", positional: "knows of position" };
-    svg.append(...drawn(place, curves, range), dot, ...BRANCHES.map((branch, k) => shape("text", { class: "tick", x: 0.42 * place.width - 6, y: 32 + 22 * k, "text-anchor": "end" }, names[branch])), ...Object.values(bars));
+    svg.append(...drawn(place, curves, range), dot, ...BRANCHES.map((branch, k) => shape("text", { class: "tick", x: 0.42 * place.width - 6, y: 20 + 22 * k, "text-anchor": "end" }, names[branch])), ...Object.values(bars));
     show();
   };
   slider.addEventListener("input", show);

@@ -34,9 +34,9 @@ export function whenSeen(element, act) {
 }
 
 // A frame with two axes, drawn for the width that it has, so that text keeps its size. Returns where data lie: {x, y, svg, width}.
-export function frame(svg, { x: [left, right], y: [low, high], titles, ticks }) {
+export function frame(svg, { x: [left, right], y: [low, high], titles, ticks, top = 14 }) {
   const width = Math.max(300, Math.min(600, svg.clientWidth)), height = Math.max(280, 0.66 * width);
-  const margin = { left: 58, right: 14, top: 14, bottom: 46 };
+  const margin = { left: 58, right: 14, top, bottom: 46 };
   const x = (value) => margin.left + ((value - left) / (right - left)) * (width - margin.left - margin.right);
   const y = (value) => height - margin.bottom - ((value - low) / (high - low)) * (height - margin.top - margin.bottom);
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
@@ -86,7 +86,7 @@ export class Matrix {
     this.stop = tween(500, (share) => {
       this.shown = values.map((value, k) => from[k] + share * (value - from[k]));
       this.shown.forEach((value, k) => {
-        this.cells[k].style.fillOpacity = Math.max(0.04, value);
+        this.cells[k].style.fillOpacity = 0.6 * value; // the number must be read on it
         this.numbers[k].textContent = `${Math.round(100 * value)} %`;
       });
     });
