@@ -56,6 +56,7 @@ def test_dragging_the_point_changes_the_branches(visit):
     page = visit()
     solved(page)
     before = curve(page)
+    page.evaluate("document.getElementById('lab').scrollIntoView({ behavior: 'instant' })")
     handle = page.locator("#handle").bounding_box()
     x, y = handle["x"] + 15, handle["y"] + 15
     page.mouse.move(x, y)

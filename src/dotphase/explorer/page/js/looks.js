@@ -96,7 +96,7 @@ function paintSentence() {
   const traces = WHO.map(([name, title], k) => {
     const n = k ? k + 1 : "", words = ["1st", "2nd"];
     shape[`xaxis${n}`] = axis(k === 1 ? "word looked at" : "", { ticks: "", showgrid: false });
-    shape[`yaxis${n}`] = axis(k ? "" : "word that looks", { autorange: "reversed", ticks: "", showgrid: false });
+    shape[`yaxis${n}`] = axis(k ? "" : "word that looks", { autorange: "reversed", ticks: "", showgrid: false, showticklabels: !(narrow && k) });
     shape.annotations.push(caption(sentence[name] ? (narrow ? name : title) : `no ${name}`, `x${n}`, `y${n}`));
     const z = sentence[name]?.attention ?? [[null, null], [null, null]];
     return { type: "heatmap", name, x: words, y: words, z, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 1, showscale: false, hovertemplate: "%{y} word looks at the %{x}: %{z:.3f}<extra></extra>",

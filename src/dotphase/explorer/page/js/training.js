@@ -84,10 +84,10 @@ function paintNow() {
   if (!window.Plotly) return;
   const narrow = plot.clientWidth < 520 && plot.clientHeight > 450;
   const something = runs.length > 0 || Object.values(here()).some((point) => point?.numbers); // no numbers on empty axes
-  const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.18, ygap: 0.25 },
+  const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: plot.clientWidth < 600 ? 0.32 : 0.18, ygap: 0.25 },
     xaxis: axis("step", { rangemode: "tozero", showticklabels: something }), yaxis: axis("", { type: "log", exponentformat: "e", nticks: 6, showticklabels: something }),
     xaxis2: axis("position |m|", { range: [-0.02, 1.12 * most("m")] }), yaxis2: axis("meaning |θ|", { range: [-0.015, 1.12 * most("theta")] }),
-    annotations: [caption("loss while training", "x", "y"), caption("where it is: position and meaning", "x2", "y2")] });
+    annotations: [caption("loss while training", "x", "y"), caption("position and meaning", "x2", "y2")] });
   shape.margin = { l: 66, r: 12, t: 24, b: 42 };
   draw(plot, [...runs.flatMap(paths), ...theory()], shape);
 }
