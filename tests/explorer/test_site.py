@@ -9,6 +9,7 @@ from browsing import look, slide, text, wait
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
+from dotphase.explorer.film import write_film
 from dotphase.explorer.site import bundle
 
 READY = "document.documentElement.dataset.ready && document.documentElement.dataset.story"
@@ -128,3 +129,25 @@ def test_an_embedded_page_has_no_head(visit):
         assert page.is_visible(shown)
         assert page.is_hidden(hidden)
         assert page.is_hidden("header")
+
+
+def test_a_film_lasts_as_long_as_it_should_and_moves(tmp_path):
+    from PIL import Image, ImageSequence
+
+    assert write_film(tmp_path / "film.gif", seconds=1) == 10
+    with Image.open(tmp_path / "film.gif") as film:
+        pictures = [(f.info["duration"], f.tobytes()) for f in ImageSequence.Iterator(film)]
+    assert sum(duration for duration, _ in pictures) == 1000
+    assert len({picture for _, picture in pictures}) >= 5  # down and up the same way
+
+
+def test_a_film_that_cannot_be_written_is_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("dotphase.explorer.film.shutil.which", lambda _: None)
+    for name, reason in (
+        ("a.mp4", "needs ffmpeg"),
+        ("a.avi", "ends in .gif or .mp4"),
+        ("b/a.gif", "no folder"),
+    ):
+        done = CliRunner().invoke(app, ["explore", "--out", str(tmp_path / name)])
+        assert done.exit_code == 2
+        assert reason in done.output

@@ -97,17 +97,17 @@ def lines(omegas: list[float]) -> dict[str, Any]:
     from ...theory.branches.transitions import critical_line
 
     options: dict[str, Any] = {"between": (0.2, 4.0), "precision": 0.01, "rule": Sobol(2**13)}
-    wanted = {"train-loss": ("train-loss", {}), "linear": ("linear", {})} | {
-        f"spinodal-{branch}": ("spinodal", {"branch": branch}) for branch in MECHANISMS
+    wanted: dict[str, dict[str, Any]] = {"train-loss": {}, "linear": {}} | {
+        f"spinodal-{branch}": {"branch": branch} for branch in MECHANISMS
     }
     rounded = lambda numbers: [float(f"{number:.5g}") for number in numbers]
     found = {}
-    for name, (kind, more) in wanted.items():
+    for name, more in wanted.items():
+        kind = "spinodal" if more else name
+        located = critical_line(paper(), kind, omegas, **options, **more)
         ends = [
             (omega, end.location)
-            for omega, end in zip(
-                omegas, critical_line(paper(), kind, omegas, **options, **more), strict=True
-            )
+            for omega, end in zip(omegas, located, strict=True)
             if end.outcome != "absent" and np.isfinite(end.location.value)
         ]
         found[name] = {
