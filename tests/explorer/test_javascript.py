@@ -5,11 +5,11 @@ import json
 import shutil
 import subprocess
 
+import jax
 import numpy as np
 import pytest
 
 from dotphase.counting import logits
-from dotphase.counting.training import single_precision
 from dotphase.explorer.answers.letters import count_letters, counters, tokens_of
 from dotphase.explorer.answers.shipped import TABLES
 from dotphase.explorer.answers.tables import decoded
@@ -104,9 +104,11 @@ def test_the_counting_transformers_are_the_librarys(modules):
     words = ["HELLOWORLD", "BANANARAMA", "AAAAAAAAAA", "STRAWBERRY", "QWERTZUIOP"]
     tokens = np.array([tokens_of(list(word)) for word in words], np.int32)
     told = run(modules, COUNT, {**stored_counters(), "tokens": tokens.tolist()})
-    for mechanism, weights in counters().items():
-        expected = np.asarray(single_precision(logits)(weights, tokens, mechanism))
-        assert np.abs(np.array(told[mechanism]) - expected).max() < 1e-5 * np.abs(expected).max()
+    with jax.enable_x64(True):
+        for mechanism, weights in counters().items():
+            doubled = type(weights)(*(np.asarray(array, np.float64) for array in weights))
+            expected = np.asarray(logits(doubled, tokens, mechanism))
+            assert np.abs(np.array(told[mechanism]) - expected).max() < 1e-5
 
 
 LETTERS = """
