@@ -151,10 +151,11 @@ SMALL_TARGETS = f"""({SEEN})('button, select, input, [role=slider]').filter((e) 
   const {{ width, height }} = e.getBoundingClientRect();
   return width < 24 || height < 24;
 }}).map((e) => e.id || e.outerHTML.slice(0, 60))"""
-CUT = f"""({SEEN})('select').filter((e) => {{
-  const pen = document.createElement('canvas').getContext('2d');
-  pen.font = getComputedStyle(e).font;
-  return pen.measureText(e.selectedOptions[0].textContent).width > e.clientWidth - 24; // the arrow's
+CUT = f"""({SEEN})('.control select').filter((e) => {{
+  const pen = document.createElement('canvas').getContext('2d'), style = getComputedStyle(e);
+  const arrow = 20, room = e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - arrow;
+  pen.font = style.font;
+  return pen.measureText(e.selectedOptions[0].textContent).width > room;
 }}).map((e) => e.id)"""
 LOW = f"({SEEN})('.plot').map((p) => p.clientHeight).filter((h) => h < 140)"
 UNNAMED = """[...document.querySelectorAll('button, select, input')].filter((e) => !e.labels?.length && !e.ariaLabel

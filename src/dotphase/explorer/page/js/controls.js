@@ -63,5 +63,6 @@ function show() {
   }
   for (const name of [...Object.keys(RANGES), ...NUMBERS, ...WORDS]) if (at(name) !== document.activeElement || at(name).tagName === "SELECT") at(name).value = state[name];
   document.querySelectorAll("[data-entry]").forEach((entry, k) => { entry.value = state.A[k]; });
+  at("student").title = at("student").selectedOptions[0].textContent; // formulas may be longer than the box
   at("hold").checked = state.held !== "";
 }
