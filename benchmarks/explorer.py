@@ -100,7 +100,7 @@ def browser_page(address: str):
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = chromium.new_context(viewport={"width": 1400, "height": 1000}).new_page()
-        page.goto(address)
+        page.goto(f"{address}/#alpha=2")  # a link to the laboratory, below the story
         _wait(page, "document.documentElement.dataset.ready")
         yield page
         chromium.close()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from browsing import CHROMIUM, FLAGS, PATIENCE
 
 pytest.importorskip("fastapi")
 pytest.importorskip("plotly")
@@ -41,6 +42,16 @@ class Explorer:
 
 @pytest.fixture(scope="session")
 def explorer() -> Iterator[Explorer]:
+    yield from served()
+
+
+@pytest.fixture
+def another_explorer() -> Iterator[Explorer]:
+    """One that a test may end."""
+    yield from served()
+
+
+def served() -> Iterator[Explorer]:
     server = Explorer()
     try:
         server.wait()
@@ -49,3 +60,40 @@ def explorer() -> Iterator[Explorer]:
         server.process.terminate()
         server.process.wait(20)
         server.process.stderr.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="the Python package playwright is not installed"
+    )
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium here (apt-get install chromium)")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def opened(browser) -> Iterator:
+    """Open an address in a fresh profile; after the test, no page may have complained."""
+    complaints, contexts = [], []
+
+    def page_at(address, **options):
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 1000}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on(
+            "console",
+            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
+        )
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(address)
+        return page
+
+    yield page_at
+    for context in contexts:
+        context.close()
+    assert complaints == []

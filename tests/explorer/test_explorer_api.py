@@ -20,7 +20,7 @@ def events(client, path, body, most=10**6):
     return found
 
 
-def test_branches_stream_coarse_first_then_fine(explorer):
+def test_branches_stream_coarse_first_then_the_point_exactly_then_fine(explorer):
     with explorer.client("stream") as client:
         found = events(client, "/api/branches", {"task": {"alpha": 1.5}, "along": "alpha"}, most=58)
     points = [m for m in found if m["event"] == "point"]
@@ -29,13 +29,13 @@ def test_branches_stream_coarse_first_then_fine(explorer):
         (1.5, "semantic", "coarse"),
         (1.5, "positional", "coarse"),
     ]
-    assert [p["stage"] for p in points] == ["coarse"] * 52 + ["fine"] * 4
-    coarse, fine = (
+    assert [p["stage"] for p in points] == ["coarse"] * 52 + ["exact"] * 2 + ["fine"] * 2
+    coarse, exact = (
         next(p for p in points if p["stage"] == stage)["numbers"]["train_loss"]
-        for stage in ("coarse", "fine")
+        for stage in ("coarse", "exact")
     )
-    assert fine["error"] < coarse["error"]
-    assert abs(fine["value"] - coarse["value"]) < 4 * (fine["error"] + coarse["error"])
+    assert exact["error"] < coarse["error"]
+    assert abs(exact["value"] - coarse["value"]) < 4 * (exact["error"] + coarse["error"])
 
 
 def test_a_later_request_supersedes_an_earlier_one(explorer):

@@ -1,77 +1,26 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright. Skipped, with a reason,
 where there is none."""
 
-import os
 import re
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from browsing import look, text, wait
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the Python package playwright is not installed"
-)
-CHROMIUM = (
-    os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-)
-if CHROMIUM is None:
-    pytest.skip("there is no Chromium here (apt-get install chromium)", allow_module_level=True)
-
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]  # fmt: skip
-PATIENCE = 60_000  # milliseconds, on a busy machine
-SCREENSHOTS = os.environ.get("EXPLORER_SCREENSHOTS")  # a folder, for whoever wants to look
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
+import dotphase
 
 
 @pytest.fixture
-def visit(browser, explorer) -> Iterator:
-    """Open the page in a fresh profile; after the test, no page may have complained."""
-    complaints, contexts = [], []
+def visit(opened, explorer):
+    """The explorer's page, when it is ready."""
 
-    def opened(fragment="", **options):
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 1000}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.on(
-            "console",
-            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
-        )
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto(explorer.address + fragment)
+    def ready(fragment="", **options):
+        page = opened(explorer.address + fragment, **options)
         wait(page, "document.documentElement.dataset.ready")
         wait(page, "document.getElementById('notice').textContent === ''")
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def wait(page, expression):
-    """Until a JavaScript expression holds. (Playwright's own way evaluates strings, which the page
-    forbids.)"""
-    for _ in range(PATIENCE // 100):
-        if page.evaluate(expression):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError(f"in vain: {expression}\n{page.inner_text('main')[:2000]}")
-
-
-def look(page, name):
-    if SCREENSHOTS:
-        page.screenshot(path=Path(SCREENSHOTS) / f"{name}.png", full_page=True)
+    return ready
 
 
 def solved(page):
@@ -107,6 +56,7 @@ def test_dragging_the_point_changes_the_branches(visit):
     page = visit()
     solved(page)
     before = curve(page)
+    page.evaluate("document.getElementById('lab').scrollIntoView({ behavior: 'instant' })")
     handle = page.locator("#handle").bounding_box()
     x, y = handle["x"] + 15, handle["y"] + 15
     page.mouse.move(x, y)
@@ -257,7 +207,7 @@ def test_all_four_views_fit_one_screen(visit, theme):
     for view in ("sentence", "counting"):
         page.click(f"#tab-{view}")
         page.wait_for_timeout(300)
-        assert page.evaluate("document.documentElement.scrollHeight") <= 900
+        assert page.evaluate("document.getElementById('lab').offsetHeight") <= 900
         hidden = (
             "[...document.querySelectorAll('.card')]"
             ".filter(c => c.scrollHeight > c.clientHeight + 1).map(c => c.id)"
@@ -279,6 +229,60 @@ def test_a_phone_has_one_column_and_nothing_hangs_over(visit):
     page.tap("#diagram-pad", position={"x": 100, "y": 300})
     assert float(address(page)["omega"]) < 0.3
     look(page, "phone")
+
+
+def test_a_number_out_of_bounds_gives_a_message_and_is_not_used(visit):
+    page = visit()
+    page.fill("#alpha", "99")
+    page.keyboard.press("Enter")
+    assert page.input_value("#alpha") == "2"
+    assert "α must be a number between 0.05 and 8; 99 is not used" in text(page, "notice")
+    page.fill("#alpha", "1.5")
+    page.keyboard.press("Enter")
+    assert text(page, "notice") == ""
+
+
+def test_who_leaves_a_branch_is_not_on_it_any_more(visit):
+    page = visit("#alpha=1&omega=0.3&held=positional")
+    wait(
+        page,
+        "/on the positional branch/.test(document.getElementById('branches-reading').textContent)",
+    )
+    page.uncheck("#hold")
+    assert "You are on" not in text(page, "branches-reading")
+
+
+def test_no_coarse_point_stays_after_a_walk(visit):
+    """All that is drawn is refined, the values that were walked over too, or they are gone."""
+    page = visit("#alpha=2&omega=0.3&held=semantic")
+    solved(page)
+    for _ in range(3):
+        page.click("#walk-down")
+        page.wait_for_timeout(250)
+    trace = "document.getElementById('branches-plot').data?.find(t => t.name === 'semantic, train_loss')"
+    # An error is drawn of every point on many nodes, and of none on few.
+    refined = f"{trace}.meta.every((error, k) => {trace}.y[k] === null || error > 0)"
+    wait(page, f"{trace}?.x.includes(1.85) && {refined}")
+
+
+def test_the_point_is_solved_as_the_command_line_does(visit):
+    page = visit("#alpha=1.99&omega=0.17")
+    wait(page, "/wins$/.test(document.getElementById('diagram-reading').textContent)")
+    expected = dotphase.solve(dotphase.paper(alpha=1.99, omega=0.17), "semantic")
+    loss = expected.train_loss
+    digits = max(0, min(9, 1 - int(f"{loss.error:e}".split("e")[1])))
+    assert f"= {loss.value:.{digits}f} ± {loss.error:.{digits}f}" in text(page, "branches-reading")
+
+
+def test_values_are_shown_under_the_pointer(visit):
+    page = visit()
+    solved(page)
+    page.hover("#diagram-pad", position={"x": 120, "y": 120})
+    assert "Map at ω" in text(page, "hint")
+    page.hover("#branches-pad", position={"x": 120, "y": 120})
+    assert "semantic at α =" in text(page, "hint")
+    page.mouse.move(5, 5)
+    assert page.is_hidden("#hint")
 
 
 def test_the_tour_ends_where_it_should_and_export_speaks_python(visit):

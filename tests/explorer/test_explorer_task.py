@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 import dotphase
-from dotphase.explorer.answers.export import _student
+from dotphase.explorer.answers.export import student_python
 from dotphase.explorer.answers.task import STUDENTS, Branches, Letters, Task, Training, bounds
 
 
@@ -32,7 +32,9 @@ def test_words_can_know_of_each_other():
 @pytest.mark.parametrize("student", STUDENTS)
 def test_what_python_says_of_a_student_is_that_student(student):
     task = Task(student=student)
-    assert task.scenario().student == eval(f"dotphase.{_student(task)}", {"dotphase": dotphase})
+    assert task.scenario().student == eval(
+        f"dotphase.{student_python(task)}", {"dotphase": dotphase}
+    )
 
 
 @pytest.mark.parametrize(

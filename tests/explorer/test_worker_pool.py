@@ -140,6 +140,7 @@ def test_branches_come_coarse_first_then_fine_then_by_the_other_theory():
         ("point", "coarse", "lowest", 0),
         ("point", "coarse", "lowest", 1),
         ("baseline", None, None, 1),
+        ("point", "exact", "lowest", 2),
         ("point", "fine", "lowest", 2),
         ("point", "coarse", "reached", 2),
     ]

@@ -98,9 +98,28 @@ def explore(
     solvers: Annotated[
         int, typer.Option("--solvers", help="Processes that solve the theory.", min=1, max=64)
     ] = 2,
+    static: Annotated[
+        Path | None,
+        typer.Option("--static", help="Write the page as plain files there, and serve nothing."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write a film of a path through the diagram: .gif or .mp4."),
+    ] = None,
 ) -> None:
     """Explore the phase transition in a browser: drag the point, watch branches, train networks,
     count letters."""
+    if out is not None:
+        from ..explorer.film import write_film
+
+        typer.echo(f"{out}: {write_film(out)} pictures")
+    if static is not None:
+        from ..explorer.site import write_site
+
+        size = write_site(folder("--static", static))
+        typer.echo(f"{static / 'index.html'}: {size / 2**20:.1f} MB in all; open it, or serve it")
+    if out is not None or static is not None:
+        return
     from ..explorer.server.server import run
 
     run(host, port, open_page, solvers, lambda line: typer.echo(line, err=True))

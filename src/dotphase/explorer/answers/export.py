@@ -39,7 +39,7 @@ def python(asked: Export) -> str:
         tokens = f"dotphase.scenario.correlated(2, {task.sigma!r}, {task.correlation!r})"
         lines.append(f"scenario = scenario.vary(tokens={tokens})")
     if task.student != "softmax":
-        lines.append(f"scenario = scenario.vary(student=dotphase.{_student(task)})")
+        lines.append(f"scenario = scenario.vary(student=dotphase.{student_python(task)})")
     option = "" if asked.minimum == "lowest" else f', minimum="{asked.minimum}"'
     seeds = f"range({asked.seed}, {asked.seed + asked.seeds})" if asked.seed else asked.seeds
     lines += [
@@ -60,10 +60,7 @@ def command(asked: Export) -> str:
         rows = ";".join(",".join(repr(entry) for entry in row) for row in task.positional)
         numbers += f" --positional '{rows}'"
     comment = ""
-    if task.student != "softmax":
-        kind, *given = STUDENTS[task.student][1].items()
-        settings = ",".join(f"{name}={json.dumps(value)}" for name, value in given)
-        numbers += f" --student {kind[1]}" + f":{settings}" * bool(settings)
+    numbers += student_option(task)
     if task.correlation:
         comment = f"# tokens correlated by {task.correlation!r}: no option for this; use the study file or Python\n"
     train = f"dotphase train {numbers} --d {asked.d} --start {asked.start} --seeds {asked.seeds}"
@@ -93,7 +90,16 @@ def study(asked: Export) -> str:
     return tomli_w.dumps(tables)
 
 
-def _student(task: Task) -> str:
+def student_option(task: Task) -> str:
+    """The student on the command line; nothing for the usual one."""
+    if task.student == "softmax":
+        return ""
+    kind, *given = STUDENTS[task.student][1].items()
+    settings = ",".join(f"{name}={json.dumps(value)}" for name, value in given)
+    return f" --student {kind[1]}" + f":{settings}" * bool(settings)
+
+
+def student_python(task: Task) -> str:
     """The student in Python."""
     kind, *given = STUDENTS[task.student][1].items()
     return f"attentions.{kind[1]}({', '.join(f'{name}={value!r}' for name, value in given)})"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...results.json import plain
 from ...theory.baseline import linear_baseline
-from ...theory.solver.solution import USABLE, Solution
+from ...theory.solver.solution import USABLE, Solution, SolveError
 
 Pair = Sequence[Solution]  # semantic, positional
 
@@ -70,11 +70,15 @@ def _winner(pair: Pair, difference: tuple[float, float] | None) -> str:
 
 def _broken(pair: Pair) -> bool:
     """Whether replica symmetry is broken on the branch of lower loss: its replicon is above one by
-    two errors."""
+    two errors. False where that cannot be told."""
     there = [solution for solution in pair if solution.outcome in USABLE]
     if not there:
         return False
-    replicon = min(there, key=lambda solution: float(solution.train_loss.value)).stability.replicon
+    lower = min(there, key=lambda solution: float(solution.train_loss.value))
+    try:
+        replicon = lower.stability.replicon
+    except SolveError:  # the fixed point is lost on the nodes of the stability
+        return False
     return bool(replicon.value - 2 * replicon.error > 1)
 
 

@@ -7,7 +7,7 @@ These commands compute them and copy them into the package:
     dotphase counting train --letters 26 --seeds 1 --epochs 200 --mechanism positional --out RUN/positional
     python -m dotphase.explorer.answers.shipped RUN
 
-which also locates the spinodals. Each file says where it comes from.
+which also locates the lines. Each file says where it comes from.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 DATA = Path(__file__).parents[1] / "data"
 DIAGRAM, COUNTERS = DATA / "diagram.json", DATA / "counters.npz"
+TABLES = DATA / "tables.json"  # written by `tables.py`
 MECHANISMS = ("semantic", "positional")
 
 
@@ -38,7 +39,7 @@ def main(run: Path) -> None:
 
         with xarray.open_zarr(store) as dataset:
             diagram = diagram_of(dataset.load())
-        diagram["lines"] |= spinodals(diagram["omega"][::2])
+        diagram["lines"] = lines(diagram["omega"])
         DIAGRAM.write_text(json.dumps(diagram, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
@@ -74,7 +75,6 @@ def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
     rounded = lambda table: [
         [None if x is None else float(f"{x:.5g}") for x in row] for row in plain(table)
     ]
-    lines = {name: _line(dataset, name) for name in ("train-loss", "linear")}
     return {
         "omega": plain(grid["omega"].values.round(6)),
         "alpha": plain(grid["alpha"].values.round(6)),
@@ -85,43 +85,37 @@ def diagram_of(dataset: xarray.Dataset) -> dict[str, Any]:
             branch: (grid["theory_outcome"].sel(branch=branch) == "collapsed").values.tolist()
             for branch in MECHANISMS
         },
-        "lines": lines,
         "provenance": {**{key: str(value) for key, value in dataset.attrs.items()}, **versions()},
     }
 
 
-def _line(dataset: xarray.Dataset, name: str) -> dict[str, Any]:
-    line = dataset.sel(transition=name)
-    place, error = line["lines_location"].values, line["lines_location_error"].values
-    found = np.isfinite(place) & np.isfinite(error)
-    table = {"omega": line["lines_omega"].values, "alpha": place, "error": error}
-    return {
-        key: [float(f"{x:.6g}") for x in np.asarray(values)[found]] for key, values in table.items()
-    }
-
-
-def spinodals(omegas: list[float]) -> dict[str, Any]:
-    """For each ω, the α at which each branch ends."""
+def lines(omegas: list[float]) -> dict[str, Any]:
+    """For each ω, the α of both crossings and of the end of each branch; beyond the map too, so that
+    no line ends before its edge."""
     from ...numerics.rules import Sobol
     from ...scenario.presets import paper
     from ...theory.branches.transitions import critical_line
 
-    lines: dict[str, Any] = {}
-    for branch in MECHANISMS:
-        options = {"between": (0.2, 3.0), "precision": 0.01, "rule": Sobol(2**13), "branch": branch}
-        found = critical_line(paper(), "spinodal", omegas, **options)
+    options: dict[str, Any] = {"between": (0.2, 4.0), "precision": 0.01, "rule": Sobol(2**13)}
+    wanted: dict[str, dict[str, Any]] = {"train-loss": {}, "linear": {}} | {
+        f"spinodal-{branch}": {"branch": branch} for branch in MECHANISMS
+    }
+    rounded = lambda numbers: [float(f"{number:.5g}") for number in numbers]
+    found = {}
+    for name, more in wanted.items():
+        kind = "spinodal" if more else name
+        located = critical_line(paper(), kind, omegas, **options, **more)
         ends = [
             (omega, end.location)
-            for omega, end in zip(omegas, found, strict=True)
-            if end.outcome != "absent"
+            for omega, end in zip(omegas, located, strict=True)
+            if end.outcome != "absent" and np.isfinite(end.location.value)
         ]
-        rounded = lambda numbers: [float(f"{number:.5g}") for number in numbers]
-        lines[f"spinodal-{branch}"] = {
+        found[name] = {
             "omega": rounded(omega for omega, _ in ends),
             "alpha": rounded(at.value for _, at in ends),
             "error": rounded(at.error for _, at in ends),
         }
-    return lines
+    return found
 
 
 def versions() -> dict[str, str]:

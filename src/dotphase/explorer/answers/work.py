@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Message = dict[str, Any]
 Say = Callable[[Message | None], None]
 NODES = {"coarse": 2**11, "fine": 2**14, "row": 2**12}  # of the Gaussian averages
+ENOUGH = 700 * 2**20  # bytes; a worker that has grown beyond ends, and a new one takes its place
 BRANCHES = ("semantic", "positional")
 
 
@@ -45,8 +46,21 @@ def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
             order = pipe.recv()
             if order != "stop":  # a "stop" that arrived after the end
                 _do(pipe, *order)
+                if _resident() > ENOUGH:  # compiled programs of many problems: they are never freed
+                    return
     except (EOFError, OSError):  # the server is gone
         return
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has now (on Linux) or has had at most."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as table:
+            return int(table.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _do(pipe: Connection, name: str, arguments: dict[str, Any]) -> None:
@@ -87,8 +101,15 @@ def solved(task: Task, branch: str, nodes: int, minimum: str) -> Solution:
 
 
 def branch_point(say: Say, task: Message, branch: str, stage: str, minimum: str) -> None:
-    """One branch at one point, on few nodes (`coarse`) or on many."""
-    say(described(solved(Task.model_validate(task), branch, NODES[stage], minimum)))
+    """One branch at one point: on few nodes (`coarse`), on many (`fine`), or as `dotphase solve`
+    does it unless told otherwise (`exact`)."""
+    asked = Task.model_validate(task)
+    if stage == "exact":
+        from ...theory.solver.solve import solve
+
+        say(described(solve(asked.scenario(), branch, minimum=minimum)))
+    else:
+        say(described(solved(asked, branch, NODES[stage], minimum)))
 
 
 def described(solution: Solution) -> Message:

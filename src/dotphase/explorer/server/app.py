@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Header, Request
@@ -21,7 +20,7 @@ from fastapi.staticfiles import StaticFiles
 
 from ... import __version__
 from ..answers.export import texts
-from ..answers.shipped import DIAGRAM
+from ..answers.shipped import DIAGRAM, TABLES
 from ..answers.task import (
     RANGES,
     STUDENTS,
@@ -33,12 +32,12 @@ from ..answers.task import (
     Training,
     bounds,
 )
+from ..site import PAGE, plotly_script
 from .jobs import COARSE, FIRST, branches, diagram, recalled, through_pool
 from .middleware import Middleware
 from .rate_limits import LIMITS, RateLimits, TooMany
 from .worker_pool import Busy, Worker, WorkerPool, WorkFailed
 
-PAGE = Path(__file__).parents[1] / "page"
 Client = Header("anyone", max_length=64, pattern=r"^[A-Za-z0-9-]*$")
 
 
@@ -83,9 +82,7 @@ async def _after(first: WorkerPool, then: WorkerPool) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    import plotly
-
-    library = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+    library = plotly_script()
 
     @app.get("/")
     async def page() -> FileResponse:
@@ -100,6 +97,10 @@ def _add_page(app: FastAPI) -> None:
     @app.get("/data/diagram.json")
     async def default_diagram() -> FileResponse:
         return FileResponse(DIAGRAM, media_type="application/json")
+
+    @app.get("/data/tables.json")
+    async def tables() -> FileResponse:
+        return FileResponse(TABLES, media_type="application/json")
 
     app.mount("/page", StaticFiles(directory=PAGE))
 

@@ -40,8 +40,8 @@ async def through_pool(pool: WorkerPool, work: str, **arguments: Any) -> AsyncGe
 
 
 async def branches(pool: WorkerPool, asked: Branches) -> AsyncGenerator[Any, None]:
-    """Both branches: the point itself first, then its neighbours outwards on few nodes, then all
-    again on many."""
+    """Both branches: the point itself first, then its neighbours outwards on few nodes; then the
+    point as the command line solves it, and its neighbours on many nodes."""
     values = grid(asked.along, _value(asked.task, asked.along))
     yield {"event": "grid", "values": sorted(values), "along": asked.along}
 
@@ -75,9 +75,8 @@ async def branches(pool: WorkerPool, asked: Branches) -> AsyncGenerator[Any, Non
     pieces += [
         lambda v=value: linear(v) for value in (values[:1] if asked.along == "alpha" else values)
     ]
-    pieces += [
-        lambda v=value, b=branch: one("fine", FINE, v, b) for value in values for branch in names
-    ]
+    pieces += [lambda b=branch: one("exact", FINE, values[0], b) for branch in names]
+    pieces += [lambda v=value, b=branch: one("fine", FINE, v, b) for value, branch in around]
     others = [minimum for minimum in get_args(Minimum) if minimum != asked.minimum]
     pieces += [
         lambda v=value, b=branch, m=minimum: one("coarse", FINE, v, b, m)

@@ -8,6 +8,7 @@ as if this were its server. Its Host header shows that domain name, so a Host mu
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,7 +17,8 @@ from .rate_limits import LIMITS
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; worker-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 )  # plotly.js sets inline styles; scripts come only from our files
 HEADERS = {
     "content-security-policy": POLICY,
@@ -46,7 +48,12 @@ class Middleware:
         if refusal is not None:
             await _refuse(send, *refusal)
             return
-        body = await _body(receive) if scope["method"] == "POST" else b""
+        try:
+            async with asyncio.timeout(LIMITS.slow):
+                body = await _body(receive) if scope["method"] == "POST" else b""
+        except TimeoutError:
+            await _refuse(send, 408, f"a request arrives within {LIMITS.slow:g} seconds")
+            return
         if body is None:
             await _refuse(send, 413, f"a request has at most {LIMITS.body} bytes")
             return

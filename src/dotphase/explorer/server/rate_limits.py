@@ -22,6 +22,7 @@ class Limits:
     - `body`: bytes of a request.
     - `answers`: that are remembered.
     - `silence`: seconds without an event after which a stream sends a sign of life.
+    - `slow`: seconds that a request may take to arrive.
     """
 
     jobs: int = 64
@@ -31,6 +32,7 @@ class Limits:
     body: int = 16 * 1024
     answers: int = 20_000
     silence: float = 15.0
+    slow: float = 10.0
 
 
 LIMITS = Limits()
@@ -67,6 +69,11 @@ class RateLimits:
             raise TooMany(
                 f"{self.limits.jobs} jobs are being worked on: please try again in a moment"
             )
+
+    def end_all(self) -> None:
+        """End every open job, since the server ends."""
+        for job in self._open.values():
+            job.set()
 
     @contextmanager
     def job(self, client: str, name: str) -> Iterator[asyncio.Event]:

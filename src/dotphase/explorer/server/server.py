@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ipaddress
 import socket
 import threading
@@ -9,6 +11,7 @@ import webbrowser
 from collections.abc import Callable
 
 from ...numerics.extras import require
+from .rate_limits import LIMITS
 from .worker_pool import Worker
 
 
@@ -30,16 +33,65 @@ def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str
     tell(f"the explorer is at {address}  (Ctrl-C ends it)")
     if open_page:
         threading.Timer(0.8, webbrowser.open, [address]).start()
+    app = make_app((host,), solvers, solver)
     config = uvicorn.Config(
-        make_app((host,), solvers, solver),
+        app,
+        http=prompt_protocol(),
         log_level="warning",
         access_log=False,
         limit_concurrency=300,
-        timeout_keep_alive=20,
+        timeout_keep_alive=int(LIMITS.slow),
         timeout_graceful_shutdown=1,
         server_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.app.state.limits.end_all()  # streams end by themselves, before they are cut off
+            await super().shutdown(sockets)
+
+    with contextlib.suppress(KeyboardInterrupt):
+        Server(config).run(sockets=[listening])
+    tell("the explorer has ended")
+
+
+def prompt_protocol() -> type[asyncio.Protocol]:
+    """uvicorn's HTTP protocol, which closes a connection that does not send a whole request's head
+    in time: otherwise a few hundred silent sockets keep everyone else out."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Prompt(H11Protocol):
+        waiting: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()  # a request is here; from now on the time is ours
+            elif self.waiting is None:
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            self.waiting = self.loop.call_later(LIMITS.slow, self._close)
+
+        def _stop_waiting(self) -> None:
+            if self.waiting is not None:
+                self.waiting.cancel()
+            self.waiting = None
+
+        def _close(self) -> None:
+            self.waiting = None
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.close()
+
+    return Prompt
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,4 +1,9 @@
-// Talking to the server: answers, and streams of events. A stream is cancelled by its controller, or by the next one.
+// Asking for answers, and for streams of messages: of the server, or, in the page that has none, of tables and this browser.
+// A stream is cancelled by its controller, or by the next one.
+
+import { answer as answerHere, messages as messagesHere } from "./alone/answers.js";
+
+export const alone = Boolean(window.DOTPHASE); // the data that the page without a server carries with it
 
 const client = crypto.randomUUID ? crypto.randomUUID() : String(Math.random()).slice(2);
 const headers = { "content-type": "application/json", client };
@@ -7,9 +12,13 @@ export class Refused extends Error {
   constructor(status, message) { super(message); this.status = status; }
 }
 
-export async function about() { return (await fetch("/api/about")).json(); }
+export async function about() { return alone ? window.DOTPHASE.about : (await fetch("/api/about")).json(); }
+
+// A table that ships: "diagram" or "tables".
+export async function table(name) { return alone ? window.DOTPHASE[name] : (await fetch(`/data/${name}.json`)).json(); }
 
 export async function ask(path, body, signal) {
+  if (alone) return answerHere(path, body);
   const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   const content = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, content.error || answer.statusText);
@@ -31,6 +40,7 @@ export async function stream(path, body, signal, each) {
 }
 
 async function once(path, body, signal, each) {
+  if (alone) return messagesHere(path, body, signal, each);
   const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   if (!answer.ok) {
     const content = await answer.json().catch(() => ({}));

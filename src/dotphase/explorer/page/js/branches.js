@@ -2,13 +2,15 @@
 
 import { channel } from "./api.js";
 import { reading as diagramReading } from "./diagram.js";
-import { axis, caption, colour, css, dataAt, draw, faint, layout, painter, safe, written } from "./plots.js";
+import { axis, caption, colour, css, dataAt, draw, faint, hint, layout, painter, safe, written } from "./plots.js";
 import { change, inside, onChange, SCENARIO, state, task, touches } from "./state.js";
 
 const SHOWN = [["train_loss", "training loss ε<sub>t</sub>"], ["test_error", "test error ε<sub>g</sub>"], ["m", "position |m|"], ["theta", "meaning |θ|"]];
+const NAMES = [["train_loss", "ε<sub>t</sub>"], ["test_error", "ε<sub>g</sub>"], ["m", "|m|"], ["theta", "|θ|"]];
 const TITLES = { alpha: "samples per dimension α", omega: "how positional the teacher is, ω", sigma: "spread of the words σ", lambda: "ridge λ" };
 const SYMBOLS = { alpha: "α", omega: "ω", sigma: "σ", lambda: "λ" };
 const BRANCHES = ["semantic", "positional"];
+const STAGES = ["coarse", "fine", "exact", "table"]; // few nodes, many, as the command line solves it; or from the tables
 const STEP = { alpha: 0.05, omega: 0.01, sigma: 0.02, lambda: 0.001 };
 const points = channel("/api/branches");
 const plot = document.getElementById("branches-plot");
@@ -27,13 +29,18 @@ export function start() {
   onChange((changed) => {
     if (changed.has("along") || changed.has("held")) walked = [];
     if (touches(changed, [...SCENARIO, "along"])) request();
-    else paint();
+    else {
+      if (changed.has("held")) tell();
+      paint();
+    }
   });
   document.getElementById("hold").addEventListener("change", (event) => change({ held: event.target.checked ? winner() || "semantic" : "" }));
   for (const [id, sign] of [["walk-down", -1], ["walk-up", 1]]) document.getElementById(id).addEventListener("click", () => walk(sign));
   pad.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse") { pad.setPointerCapture(event.pointerId); jump(event); } });
   pad.addEventListener("pointermove", (event) => { if (event.buttons && event.pointerType === "mouse") jump(event); });
   pad.addEventListener("click", jump);
+  pad.addEventListener("pointermove", (event) => hint(event, event.buttons ? "" : valuesAt(dataAt(plot, event))));
+  pad.addEventListener("pointerleave", (event) => hint(event, ""));
   request();
 }
 
@@ -55,16 +62,24 @@ function request() {
 }
 
 function receive(message) {
+  if (message.event === "grid") forget(message.values);
   if (message.event === "point" && message.minimum !== state.minimum) solved.other[message.branch].set(message.value, message);
   else if (message.event === "point") {
     const known = solved.points[message.branch].get(message.value);
-    if (!known || known.stage === "coarse") solved.points[message.branch].set(message.value, message);
+    if (!known || STAGES.indexOf(known.stage) <= STAGES.indexOf(message.stage)) solved.points[message.branch].set(message.value, message);
     if (message.value === state[state.along]) tell();
     dot();
   }
   if (message.event === "baseline") solved.baseline.set(message.value, message.test_error);
   if (["busy", "failed"].includes(message.event)) note(`The solver says: ${safe(message.reason)}.`);
   paint();
+}
+
+// Points on few nodes that a walk or a slow drag has left behind: nobody refines them any more.
+function forget(values) {
+  for (const known of Object.values(solved.points)) {
+    for (const [value, { stage }] of known) if (stage === "coarse" && !values.includes(value)) known.delete(value);
+  }
 }
 
 const usable = (point) => point?.numbers;
@@ -83,7 +98,7 @@ function tell() {
   const other = first === "semantic" ? "positional" : "semantic";
   const says = (branch) => (usable(at[branch]) ? `ε<sub>t</sub> = ${written(at[branch].numbers.train_loss)}, ε<sub>g</sub> = ${written(at[branch].numbers.test_error)}`
     : `not here (${safe(at[branch].reason || at[branch].outcome)})`);
-  const stage = at[first].stage === "coarse" ? " …" : "";
+  const stage = ["exact", "table"].includes(at[first].stage) ? "" : " …";
   diagramReading(`α = ${state.alpha}, ω = ${state.omega}: <b class="${first}">${first}</b> wins${stage}`);
   const held = state.held ? ` You are on the <b class="${state.held}">${state.held}</b> branch${state.held === first ? "" : ", which is not the best any more"}.` : "";
   note(`<b class="${first}">${first}</b> ${says(first)}; <b class="${other}">${other}</b> ${says(other)}.${held}`);
@@ -117,19 +132,31 @@ function jump(event) {
   if (inside(state.along, value)) change({ [state.along]: value });
 }
 
+// The solved points nearest to a value, in all their numbers.
+function valuesAt(at) {
+  if (!at || !solved) return "";
+  const says = BRANCHES.flatMap((branch) => {
+    const near = [...solved.points[branch].values()].filter(usable).sort((a, b) => Math.abs(a.value - at.x) - Math.abs(b.value - at.x))[0];
+    if (!near) return [];
+    return [`<b class="${branch}">${branch}</b> at ${SYMBOLS[state.along]} = ${near.value}: ${NAMES.map(([name, sign]) => `${sign} = ${written(near.numbers[name])}`).join(", ")}`];
+  });
+  return says.join("<br>");
+}
+
 function note(html) { document.getElementById("branches-reading").innerHTML = html; }
 
 function paintNow() {
   if (!solved || !window.Plotly) return;
   if (plot.data && !BRANCHES.some((branch) => solved.points[branch].size)) return;
-  const columns = plot.clientWidth < 520 ? 1 : plot.clientHeight < 320 ? 4 : 2;
+  const something = BRANCHES.some((branch) => [...solved.points[branch].values()].some(usable)); // no numbers on empty axes
+  const columns = plot.clientWidth < 520 && plot.clientHeight > 700 ? 1 : plot.clientHeight < 320 ? 4 : 2;
   const gaps = { 1: [0.16, 0.35], 2: [0.16, 0.3], 4: [0.32, 0] }[columns];
   const frame = layout({ grid: { rows: 4 / columns, columns, pattern: "independent", xgap: gaps[0], ygap: gaps[1] }, annotations: [], shapes: [] });
   frame.margin = { l: columns === 4 ? 46 : 58, r: 10, t: 24, b: 40 };
   const traces = SHOWN.flatMap(([name, title], k) => {
     const n = k ? k + 1 : "", last = k >= 4 - columns;
-    frame[`xaxis${n}`] = axis(last ? (columns === 4 ? SYMBOLS : TITLES)[state.along] : "", { type: state.along === "lambda" ? "log" : "linear" });
-    frame[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5 });
+    frame[`xaxis${n}`] = axis(last ? (columns === 4 ? SYMBOLS : TITLES)[state.along] : "", { type: state.along === "lambda" ? "log" : "linear", showticklabels: something });
+    frame[`yaxis${n}`] = axis("", { rangemode: k > 1 ? "tozero" : "normal", exponentformat: "e", nticks: 5, showticklabels: something });
     frame.annotations.push(caption(title, `x${n}`, `y${n}`));
     frame.shapes.push({ type: "line", xref: `x${n}`, yref: `y${n} domain`, x0: state[state.along], x1: state[state.along], y0: 0, y1: 1, line: { color: css("ink"), width: 1 } });
     return [...BRANCHES.flatMap((branch) => [...otherTheory(branch, name, n), ...curves(branch, name, n)]), ...extras(name, n)];
@@ -176,7 +203,7 @@ function curves(branch, name, n) {
   const rivals = solved.points[branch === "semantic" ? "positional" : "semantic"];
   const wins = ({ value, numbers }) => !rivals.get(value)?.numbers || numbers.train_loss.value <= rivals.get(value).numbers.train_loss.value;
   const x = own.map((point) => point.value), y = own.map((point) => point.numbers?.[name].value ?? null);
-  const error = own.map((point) => (point.stage === "fine" ? point.numbers?.[name].error ?? 0 : 0));
+  const error = own.map((point) => (point.stage !== "coarse" ? point.numbers?.[name].error ?? 0 : 0));
   const ink = colour(branch), at = { xaxis: `x${n}`, yaxis: `y${n}`, hoverinfo: "skip" };
   const thick = own.map((point, i) => (point.numbers && wins(point) ? y[i] : null));
   const kept = own.map((point, i) => i).filter((i) => y[i] !== null);

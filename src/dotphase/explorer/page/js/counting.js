@@ -65,7 +65,7 @@ function paintNow() {
     shape[`xaxis${n}`] = axis("looked at", letters);
     shape[`yaxis${n}`] = axis("", { ...letters, autorange: "reversed" });
     shape.annotations.push(caption(name, `x${n}`, `y${n}`));
-    return { type: "heatmap", name, x: places, y: places, z: found.models[name].attention, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 0.6, showscale: false, hoverinfo: "skip",
+    return { type: "heatmap", name, x: places, y: places, z: found.models[name].attention, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 0.6, showscale: false, hovertemplate: "place %{y} looks at %{x}: %{z:.3f}<extra></extra>",
       xgap: 1, ygap: 1, colorscale: [[0, css("even")], [1, colour(name)]] };
   });
   shape.margin = { l: 30, r: 8, t: 26, b: 42 };

@@ -1,7 +1,8 @@
 // View 1: the phase diagram, and the ring that is dragged over it.
 
-import { channel } from "./api.js";
-import { axis, colour, css, dataAt, draw, layout, painter, faint, safe } from "./plots.js";
+import { alone as noServer, channel, table } from "./api.js";
+import { axis, colour, css, dataAt, draw, faint, hint, layout, painter, safe, TEXT } from "./plots.js";
+import { largestSquare } from "./regions.js";
 import { change, inside, isDefaultPlane, onChange, PLANE, state, task, touches } from "./state.js";
 
 const LINES = {
@@ -10,7 +11,10 @@ const LINES = {
   "spinodal-semantic": ["semantic branch ends", "dot", () => colour("semantic")],
   "spinodal-positional": ["positional branch ends", "dot", () => colour("positional")],
 };
+const VAGUE = 0.3; // an error in α with which a line is no line; strokes mark where a branch is missing
+const PALE = 0.35; // how much of its colour a region has where the other solution does not exist
 const STEP = { alpha: 0.01, omega: 0.005 };
+const BRANCHES = ["semantic", "positional"];
 const background = channel("/api/diagram");
 const plot = document.getElementById("diagram-plot");
 const handle = document.getElementById("handle");
@@ -19,13 +23,13 @@ const bar = document.getElementById("diagram-progress");
 let shipped = null, shown = null, later = 0;
 export const paint = painter(paintNow);
 
-const file = fetch("/data/diagram.json"); // on its way before anyone asks
+const file = table("diagram"); // on its way before anyone asks
 
 // Until the ring can be dragged.
 export async function drawn() { while (!plot._fullLayout) await new Promise(requestAnimationFrame); }
 
 export async function start() {
-  shipped = shown = await (await file).json();
+  shipped = shown = await file;
   refresh();
   onChange((changed) => {
     if (touches(changed, PLANE)) refresh();
@@ -33,6 +37,8 @@ export async function start() {
   });
   pad.addEventListener("pointerdown", (event) => { if (event.pointerType === "mouse") grab(event); });
   pad.addEventListener("click", moveTo);
+  pad.addEventListener("pointermove", (event) => hint(event, event.buttons ? "" : valuesAt(dataAt(plot, event))));
+  pad.addEventListener("pointerleave", (event) => hint(event, ""));
   handle.addEventListener("pointerdown", grab);
   handle.addEventListener("keydown", steer);
   new ResizeObserver(() => requestAnimationFrame(place)).observe(plot);
@@ -42,8 +48,15 @@ function refresh() {
   clearTimeout(later);
   background.stop();
   bar.hidden = true;
-  if (isDefaultPlane()) { shown = shipped; paint(); return; }
+  if (isDefaultPlane()) { shown = shipped; about(); paint(); return; }
   later = setTimeout(recompute, 500);
+}
+
+// Where the map's colours come from. The ring's own point is solved anew, to more digits.
+function about() {
+  const size = `${shown.omega.length} × ${shown.alpha.length} points`;
+  const own = noServer ? "interpolated between such points" : "solved as the command line does";
+  document.getElementById("diagram-source").textContent = `The map is a table of ${size}; beside it, the ring’s own point is ${own}.`;
 }
 
 function recompute() {
@@ -60,9 +73,10 @@ function recompute() {
 function begin({ alpha, omega }) {
   const empty = (value) => omega.map(() => alpha.map(() => value));
   const lines = Object.fromEntries(Object.keys(LINES).map((name) => [name, { omega: [], alpha: [], error: [] }]));
-  shown = { alpha, omega, margin: empty(null), winner: empty(""), broken: empty(false), lines };
+  shown = { alpha, omega, margin: empty(null), winner: empty(""), broken: empty(false), missing: { semantic: empty(false), positional: empty(false) }, lines };
   bar.hidden = false;
   bar.value = 0;
+  about();
 }
 
 function fill(row) {
@@ -70,6 +84,7 @@ function fill(row) {
   shown.margin[at] = row.margin;
   shown.winner[at] = row.winner;
   shown.broken[at] = row.broken;
+  for (const branch of BRANCHES) shown.missing[branch][at] = row.missing[branch];
   for (const [name, found] of Object.entries(row.lines)) {
     if (!found) continue;
     const line = shown.lines[name];
@@ -81,30 +96,80 @@ function fill(row) {
   bar.value = shown.winner.filter((winners) => winners[0] !== "").length / shown.omega.length;
 }
 
+// The branches that exist at a point of the map.
+const existing = (i, j) => BRANCHES.filter((branch) => !shown.missing[branch][i][j] && shown.winner[i][j] && shown.winner[i][j] !== "unknown");
+
+// −1 … 1, blue to orange: the difference of the losses where both solutions exist, a pale colour where one does.
+function shades() {
+  const both = shown.margin.flatMap((row, i) => row.filter((x, j) => x !== null && existing(i, j).length === 2));
+  const largest = Math.max(1e-6, ...both.map(Math.abs));
+  const bent = (x) => Math.sign(x) * Math.min(1, Math.log1p((30 * Math.abs(x)) / largest) / Math.log1p(30));
+  return shown.winner.map((row, i) => row.map((_, j) => {
+    const there = existing(i, j);
+    if (there.length === 2) return bent(shown.margin[i][j]);
+    return there.length ? PALE * (there[0] === "semantic" ? -1 : 1) : null;
+  }));
+}
+
 function paintNow() {
   if (!shown || !window.Plotly) return;
-  const largest = Math.max(1e-6, ...shown.margin.flat().filter((x) => x !== null).map(Math.abs));
-  const alone = { semantic: -largest, positional: largest }; // where there is one branch only, it wins by far
-  const bent = (x) => (x === null ? null : Math.sign(x) * Math.log1p((30 * Math.abs(x)) / largest));
-  const drawn = shown.margin.map((row, i) => row.map((x, j) => bent(x ?? alone[shown.winner[i][j]] ?? null)));
   const turned = (table) => shown.alpha.map((_, j) => shown.omega.map((_, i) => table[i][j]));
-  const heat = { type: "heatmap", name: "training loss, semantic − positional", x: shown.omega, y: shown.alpha, z: turned(drawn),
-    customdata: turned(shown.margin), zmid: 0, zmin: -3.5, zmax: 3.5, showscale: false, hoverinfo: "skip",
+  const heat = { type: "heatmap", name: "training loss, semantic − positional", x: shown.omega, y: shown.alpha, z: turned(shades()),
+    customdata: turned(shown.margin), zmin: -1, zmax: 1, showscale: false, hoverinfo: "skip",
     colorscale: [[0, colour("semantic")], [0.5, css("even")], [1, colour("positional")]] };
-  draw(plot, [heat, ...lines(), ...marks()], layout({
+  const beside = plot.clientHeight < 340 && plot.clientWidth > 500;
+  draw(plot, [heat, ...alone(), ...lines(), ...marks()], layout({
     xaxis: axis("how positional the teacher is, ω", { range: ends(shown.omega) }), yaxis: axis("samples per dimension α", { range: ends(shown.alpha) }),
-    showlegend: true, ...(plot.clientHeight < 340
-      ? { legend: { y: 0.5, x: 1.01, font: { size: 11 } }, margin: { l: 50, r: 8, t: 8, b: 40 } }
-      : { legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0, font: { size: 11 } }, margin: { l: 50, r: 8, t: 64, b: 42 } }),
-    annotations: [["semantic wins", 0.03, 0.9], ["positional wins", 0.97, 0.06]].map(([text, x, y]) => ({ text: `<b>${text}</b>`, xref: "paper", yref: "paper",
-      x, y, xanchor: x < 0.5 ? "left" : "right", showarrow: false, font: { size: 14, color: css("ink") }, bgcolor: faint(css("card"), 0.75), borderpad: 3 })),
+    showlegend: true, ...(beside
+      ? { legend: { y: 0.5, x: 1.01, font: { size: TEXT } }, margin: { l: 50, r: 8, t: 8, b: 40 } }
+      : { legend: { orientation: "h", y: 1.01, yanchor: "bottom", x: 0, font: { size: TEXT } }, margin: { l: 50, r: 8, t: plot.clientWidth < 500 ? 150 : 86, b: 42 } }),
+    annotations: names(),
   })).then(place);
 }
 
+// The name of a region stands in the middle of its largest square; a region of a few points has none.
+function names() {
+  return BRANCHES.flatMap((branch) => {
+    const found = largestSquare(shown.winner.map((row) => row.map((winner) => winner === branch)));
+    if (found.side < 4) return [];
+    const at = (values, middle) => (values[Math.floor(middle)] + values[Math.ceil(middle)]) / 2;
+    return [{ text: `<b>${branch} wins</b>`, x: at(shown.omega, found.row), y: at(shown.alpha, found.column), showarrow: false,
+      font: { size: TEXT + 1, color: css("ink") }, bgcolor: faint(css("card"), 0.75), borderpad: 3 }];
+  });
+}
+
+// Strokes where only one of the two solutions exists, crosses where there is none.
+function alone() {
+  const looks = { semantic: ["only the semantic solution exists", "line-ne-open"], positional: ["only the positional solution exists", "line-nw-open"], none: ["no solution found", "x-thin-open"] };
+  return Object.entries(looks).flatMap(([branch, [name, symbol]]) => {
+    const found = { x: [], y: [] };
+    shown.winner.forEach((row, i) => row.forEach((winner, j) => {
+      const there = existing(i, j);
+      if (winner && (branch === "none" ? !there.length : there.length === 1 && there[0] === branch)) { found.x.push(shown.omega[i]); found.y.push(shown.alpha[j]); }
+    }));
+    if (!found.x.length) return [];
+    const ink = branch === "none" ? css("soft") : colour(branch);
+    return [{ type: "scatter", mode: "markers", name, ...found, hoverinfo: "skip", marker: { symbol, size: 8, color: ink, line: { width: 1.4, color: ink } } }];
+  });
+}
+
+// What the map's nearest point says.
+function valuesAt(at) {
+  if (!at || !shown) return "";
+  const nearest = (values, x) => values.reduce((best, value, k) => (Math.abs(value - x) < Math.abs(values[best] - x) ? k : best), 0);
+  const i = nearest(shown.omega, at.x), j = nearest(shown.alpha, at.y);
+  if (!shown.winner[i][j]) return "";
+  const there = existing(i, j), margin = shown.margin[i][j];
+  const says = there.length === 2 ? `training loss, semantic − positional: ${margin.toExponential(1)}`
+    : there.length ? `only the ${there[0]} solution exists` : "no solution found";
+  return `Map at ω = ${shown.omega[i]}, α = ${shown.alpha[j]}: ${says}`;
+}
+
 function lines() {
-  return Object.entries(LINES).filter(([name]) => shown.lines[name]?.omega.length).map(([name, [label, dash, ink]]) => {
+  const sure = ([name]) => shown.lines[name]?.omega.length && shown.lines[name].error.every((error) => error < VAGUE);
+  return Object.entries(LINES).filter(sure).map(([name, [label, dash, ink]]) => {
     const { omega, alpha, error } = shown.lines[name];
-    return { type: "scatter", mode: "lines", name: label, x: omega, y: alpha, line: { color: ink(), width: name === "train-loss" ? 3 : 2, dash },
+    return { type: "scatter", mode: "lines", name: label, x: omega, y: alpha, line: { shape: "spline", smoothing: 0.6, color: ink(), width: name === "train-loss" ? 3 : 2, dash },
       error_y: { type: "data", array: error, color: ink(), thickness: 1, width: 2 }, hoverinfo: "skip" };
   });
 }

@@ -66,7 +66,7 @@ async function request() {
     landscape = await ask("/api/sentence", { ...body, landscape: state.landscape }, mine.signal);
     document.getElementById("landscape-plot").hidden = false;
     const { lowest, reached } = landscape.minima;
-    say("landscape", reached ? `Lowest ${lowest.energy.toPrecision(4)}, reached ${reached.energy.toPrecision(4)}: of ${landscape.candidates} samples the one that is most torn.` : `All of ${landscape.candidates} samples reach their lowest minimum here.`);
+    say("landscape", reached ? `Two valleys, almost equally deep: a tiny push decides. Lowest ${lowest.energy.toPrecision(4)}, reached ${reached.energy.toPrecision(4)}: of ${landscape.candidates} samples the one that is most torn.` : `One valley: here all of ${landscape.candidates} samples come to rest in their lowest.`);
     paint();
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -91,14 +91,15 @@ function paintNow() {
 }
 
 function paintSentence() {
+  const narrow = document.getElementById("sentence-plot").clientWidth < 520;
   const shape = layout({ grid: { rows: 1, columns: 3, pattern: "independent", xgap: 0.2 }, annotations: [] });
   const traces = WHO.map(([name, title], k) => {
     const n = k ? k + 1 : "", words = ["1st", "2nd"];
     shape[`xaxis${n}`] = axis(k === 1 ? "word looked at" : "", { ticks: "", showgrid: false });
-    shape[`yaxis${n}`] = axis(k ? "" : "word that looks", { autorange: "reversed", ticks: "", showgrid: false });
-    shape.annotations.push(caption(sentence[name] ? title : `no ${title} here`, `x${n}`, `y${n}`));
+    shape[`yaxis${n}`] = axis(k ? "" : "word that looks", { autorange: "reversed", ticks: "", showgrid: false, showticklabels: !(narrow && k) });
+    shape.annotations.push(caption(sentence[name] ? (narrow ? name : title) : `no ${name}`, `x${n}`, `y${n}`));
     const z = sentence[name]?.attention ?? [[null, null], [null, null]];
-    return { type: "heatmap", name, x: words, y: words, z, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 1, showscale: false, hoverinfo: "skip",
+    return { type: "heatmap", name, x: words, y: words, z, xaxis: `x${n}`, yaxis: `y${n}`, zmin: 0, zmax: 1, showscale: false, hovertemplate: "%{y} word looks at the %{x}: %{z:.3f}<extra></extra>",
       texttemplate: "%{z:.2f}", textfont: { size: 15 }, xgap: 2, ygap: 2, colorscale: [[0, css("even")], [1, name === "teacher" ? css("soft") : colour(name)]] };
   });
   shape.margin = { l: 52, r: 8, t: 26, b: 40 };
@@ -112,7 +113,7 @@ function paintLandscape() {
   const mark = (name, points, symbol, ink, size) => ({ type: "scatter", mode: "markers", name, x: points.map((z) => z[0]), y: points.map((z) => z[1]), hoverinfo: "skip",
     marker: { symbol, size, color: ink, line: { color: css("card"), width: 1.5 } } });
   draw("landscape-plot", [
-    { type: "contour", name: "energy (logarithm)", x: ticks, y: ticks, z: bent, ncontours: 22, showscale: false, hoverinfo: "skip", contours: { coloring: "heatmap" }, line: { width: 0.6, color: css("line") },
+    { type: "contour", name: "energy (logarithm)", x: ticks, y: ticks, z: bent, ncontours: 22, showscale: false, hoverinfo: "x+y", contours: { coloring: "heatmap" }, line: { width: 0.6, color: css("line") },
       colorscale: [[0, colour(state.landscape)], [1, css("even")]] },
     mark("believed before, w", [centre], "x", css("ink"), 11),
     mark("lowest minimum", [minima.lowest.z], "circle", css("ink"), 13),

@@ -1,6 +1,6 @@
 // The page begins: learn the bounds, read the address, start the views.
 
-import { about } from "./api.js";
+import { about, alone } from "./api.js";
 import * as branches from "./branches.js";
 import * as controls from "./controls.js";
 import * as counting from "./counting.js";
@@ -8,6 +8,7 @@ import * as diagram from "./diagram.js";
 import * as looks from "./looks.js";
 import { addTools } from "./plots.js";
 import * as share from "./share.js";
+import * as story from "./story/story.js";
 import { change, learn, onChange, readAddress, state } from "./state.js";
 import * as tour from "./tour.js";
 import * as training from "./training.js";
@@ -38,13 +39,26 @@ function plotly() {
   return new Promise((done) => { if (window.Plotly) done(); else document.getElementById("plotly").addEventListener("load", done); });
 }
 
+// Who answers: a server, or the tables of the page.
+function speaker({ version }) {
+  const off = window.DOTPHASE?.tables.interpolation;
+  document.getElementById("speaker").textContent = alone
+    ? `No server: numbers come from tables that dotphase ${version} has computed, interpolated between their points (nine of ten test errors are within ${(100 * off.most).toPrecision(2)} % of a solution at the point itself); networks train and letters are counted in your browser.`
+    : `dotphase ${version} on this machine computes every answer when it is asked for.`;
+  for (const element of document.querySelectorAll("[data-server]")) element.hidden = alone;
+}
+
 async function begin() {
+  const query = new URLSearchParams(location.search);
+  if (query.has("embed")) document.documentElement.dataset.embed = query.get("embed") || "all";
   const told = await about();
+  speaker(told);
+  story.start().catch((error) => notice(`The story could not start: ${error.message}`));
   learn(told);
   Object.assign(state, readAddress());
   document.getElementById("version").textContent = told.version;
   addTools();
-  controls.start(told);
+  controls.start(told, notice);
   onChange((changed) => { if (changed.has("theme")) theme(); });
   dark.addEventListener("change", theme);
   document.getElementById("theme").addEventListener("click", () => change({ theme: document.documentElement.dataset.theme === "dark" ? "light" : "dark" }));
@@ -53,6 +67,7 @@ async function begin() {
   tour.start();
   theme();
   await diagram.start();
+  if (location.hash.includes("alpha=")) document.getElementById("lab").scrollIntoView({ behavior: "instant" }); // a link to the laboratory
   document.documentElement.dataset.controls = String(performance.now());
   await plotly(); // whatever is asked of the server before would take the cores that it needs
   theme();

@@ -2,6 +2,7 @@
 
 import { resting } from "./state.js";
 
+export const TEXT = 13; // pixels, of the smallest text
 const REST = 400; // milliseconds without a change after which plots that take long are drawn
 export const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 export const colour = (branch) => (branch === "semantic" || branch === "positional" ? css(branch) : css("soft"));
@@ -12,7 +13,7 @@ export function faint(hex, share) {
 }
 
 export function layout(extra = {}) {
-  return { paper_bgcolor: css("card"), plot_bgcolor: css("card"), font: { color: css("ink"), size: 12, family: "system-ui, DejaVu Sans, sans-serif" },
+  return { paper_bgcolor: css("card"), plot_bgcolor: css("card"), font: { color: css("ink"), size: TEXT, family: "system-ui, DejaVu Sans, sans-serif" },
     margin: { l: 52, r: 12, t: 22, b: 40 }, showlegend: false, hovermode: "closest", dragmode: false, ...extra };
 }
 
@@ -22,7 +23,7 @@ export function axis(title, extra = {}) {
 }
 
 export const caption = (text, xref, yref) => ({ text: `<b>${text}</b>`, xref: `${xref} domain`, yref: `${yref} domain`,
-  x: 0, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 12 } });
+  x: 0, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: TEXT } });
 
 // Draw when the browser next paints, with whatever is known by then; but what has a `pause` is not drawn again within as many
 // milliseconds, nor while the state keeps changing: drawing takes time that a finger on the ring wants.
@@ -47,7 +48,18 @@ export function painter(paint, pause = 0) {
 export function draw(id, traces, shape) {
   const plot = typeof id === "string" ? document.getElementById(id) : id;
   if (!plot.data) sizes.observe(plot);
-  return window.Plotly.react(plot, traces, shape, { staticPlot: true });
+  return window.Plotly.react(plot, traces, shape, { displayModeBar: false });
+}
+
+// The values under a pointer, in a small box beside it; without words the box goes.
+export function hint(event, html) {
+  const box = document.getElementById("hint");
+  box.hidden = !html;
+  if (!html) return;
+  box.innerHTML = html;
+  const { width, height } = box.getBoundingClientRect();
+  box.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 4))}px`;
+  box.style.top = `${event.clientY + 18 + height > innerHeight ? event.clientY - height - 12 : event.clientY + 18}px`;
 }
 
 // A plot follows its box, whatever has changed it: the window, a theme, words that need another line.

@@ -1,5 +1,6 @@
 // Sixty seconds through the transition: eight stations, each sets the state and says what is to be seen.
 
+import { alone } from "./api.js";
 import { change } from "./state.js";
 import { begin } from "./training.js";
 
@@ -11,9 +12,9 @@ const STATIONS = [
   ["diagram", "With little data, position wins", "Move down to α = 1, in the orange: reading words is hard to learn from few examples, looking at places is easy.", { alpha: 1, omega: 0.3 }],
   ["branches", "Two solutions, one winner", "Both solutions exist on both sides. Their training losses cross at α = 1.25, and the best one changes at once: a phase transition, as when water freezes.", { alpha: 1.25, omega: 0.3 }],
   ["branches", "Hysteresis", "Like undercooled water, one can stay on the wrong branch. Walk down from the semantic side: it survives below the crossing, and ends only near α = 0.7.", { alpha: 0.85, omega: 0.3, held: "semantic" }],
-  ["training", "A real network", "Now a network of 400 dimensions trains by gradient descent from a random start. The diamonds are the two solutions. With so much data as here meaning would be better, yet most networks end near position, and some at neither. The dashed line is the theory of this very run.", { alpha: 2, omega: 0.3, held: "", d: 400, start: "random", optimiser: "gd", seeds: 1 }, begin],
+  ["training", "A real network", "Now a network of 400 dimensions trains by gradient descent from a random start. The diamonds are the two solutions. With so much data as here meaning would be better, yet most networks end near position, and some at neither." + (alone ? "" : " The dashed line is the theory of this very run."), { alpha: 2, omega: 0.3, held: "", d: 400, start: "random", optimiser: "gd", seeds: 1 }, begin],
   ["looks", "What they look at", "On the same sentence, the semantic student looks where the teacher looks; the positional one always looks the same way.", { view: "sentence" }],
-  ["looks", "The same in a transformer", "Two transformers that count letters found the same two ways. Type ten letters of your own. That is the tour; now drag the ring.", { view: "counting", letters: "BANANARAMA" }],
+  ["looks", "The same in a transformer", "Two transformers that count letters found the same two ways. Type ten letters of your own. That is the tour; now drag the ring.", { view: "counting", letters: "STRAWBERRY" }],
 ];
 const at = (id) => document.getElementById(id);
 let station = 0, timer = 0, paused = false;

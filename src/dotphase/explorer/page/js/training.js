@@ -82,11 +82,12 @@ function note(html) { document.getElementById("training-reading").innerHTML = ht
 
 function paintNow() {
   if (!window.Plotly) return;
-  const narrow = plot.clientWidth < 520;
-  const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: 0.18, ygap: 0.25 },
-    xaxis: axis("step", { rangemode: "tozero" }), yaxis: axis("", { type: "log", exponentformat: "e", nticks: 6 }),
+  const narrow = plot.clientWidth < 520 && plot.clientHeight > 450;
+  const something = runs.length > 0 || Object.values(here()).some((point) => point?.numbers); // no numbers on empty axes
+  const shape = layout({ grid: { rows: narrow ? 2 : 1, columns: narrow ? 1 : 2, pattern: "independent", xgap: plot.clientWidth < 600 ? 0.32 : 0.18, ygap: 0.25 },
+    xaxis: axis("step", { rangemode: "tozero", showticklabels: something }), yaxis: axis("", { type: "log", exponentformat: "e", nticks: 6, showticklabels: something }),
     xaxis2: axis("position |m|", { range: [-0.02, 1.12 * most("m")] }), yaxis2: axis("meaning |θ|", { range: [-0.015, 1.12 * most("theta")] }),
-    annotations: [caption("loss while training", "x", "y"), caption("where it is: position and meaning", "x2", "y2")] });
+    annotations: [caption("loss while training", "x", "y"), caption("position and meaning", "x2", "y2")] });
   shape.margin = { l: 66, r: 12, t: 24, b: 42 };
   draw(plot, [...runs.flatMap(paths), ...theory()], shape);
 }
@@ -97,13 +98,13 @@ function paths(run) {
   const line = { color: newest ? ink : faint(toHex(ink), 0.45), width: newest ? 2.5 : 1 };
   const name = `seed ${run.seed} from ${run.start}`;
   const traces = [
-    { type: "scatter", mode: "lines", name: `${name}: step, loss`, x: run.step, y: run.loss, line, hoverinfo: "skip" },
-    { type: "scatter", mode: "lines", name: `${name}: m, theta`, x: run.m, y: run.theta, xaxis: "x2", yaxis: "y2", line, hoverinfo: "skip" },
+    { type: "scatter", mode: "lines", name: `${name}: step, loss`, x: run.step, y: run.loss, line, hoverinfo: "x+y" },
+    { type: "scatter", mode: "lines", name: `${name}: m, theta`, x: run.m, y: run.theta, xaxis: "x2", yaxis: "y2", line, hoverinfo: "x+y" },
   ];
   if (run.theory && newest) {
     const dashed = { color: css("ink"), width: 1.5, dash: "dash" };
-    traces.push({ type: "scatter", mode: "lines", name: `${name}: theory of the loss`, x: run.theory.step, y: run.theory.loss, line: dashed, hoverinfo: "skip" },
-      { type: "scatter", mode: "lines", name: `${name}: theory of m, theta`, x: run.theory.m, y: run.theory.theta, xaxis: "x2", yaxis: "y2", line: dashed, hoverinfo: "skip" });
+    traces.push({ type: "scatter", mode: "lines", name: `${name}: theory of the loss`, x: run.theory.step, y: run.theory.loss, line: dashed, hoverinfo: "x+y" },
+      { type: "scatter", mode: "lines", name: `${name}: theory of m, theta`, x: run.theory.m, y: run.theory.theta, xaxis: "x2", yaxis: "y2", line: dashed, hoverinfo: "x+y" });
   }
   if (run.end?.loss != null) traces.push({ type: "scatter", mode: "markers", x: [run.end.m], y: [run.end.theta], xaxis: "x2", yaxis: "y2", hoverinfo: "skip",
     meta: "decoration", marker: { size: 8, color: ["semantic", "positional"].includes(run.kind) ? colour(run.kind) : css("ink"), line: { color: css("ink"), width: 1 } } });
@@ -116,7 +117,7 @@ const toHex = (ink) => (ink.startsWith("#") ? ink : "#888888");
 
 function theory() {
   return Object.entries(here()).filter(([, point]) => point?.numbers).flatMap(([branch, { numbers }]) => [
-    { type: "scatter", mode: "markers", name: `theory, ${branch}`, x: [numbers.m.value], y: [numbers.theta.value], xaxis: "x2", yaxis: "y2", hoverinfo: "skip",
+    { type: "scatter", mode: "markers", name: `theory, ${branch}`, x: [numbers.m.value], y: [numbers.theta.value], xaxis: "x2", yaxis: "y2", hoverinfo: "x+y+name",
       marker: { symbol: "diamond-open", size: 17, color: colour(branch), line: { width: 3 } } },
     { type: "scatter", mode: "lines", name: `theory, ${branch}: loss`, x: [0, Math.max(10, ...runs.flatMap((run) => run.step.at(-1) ?? 0))], y: Array(2).fill(numbers.train_loss.value),
       hoverinfo: "skip", line: { color: colour(branch), width: 1.5, dash: "dot" } },
