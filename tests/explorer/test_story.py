@@ -84,7 +84,7 @@ def test_fifty_networks_are_trained_and_counted(visit):
     page.click("#crowd-go")
     wait(page, "/at α = 2 the test error/.test(document.getElementById('crowd-said').textContent)")
     without = counts()
-    assert "Semantic would be better" in text(page, "crowd-said")
+    assert "Semantic is better" in text(page, "crowd-said")
     page.select_option("#crowd-hint", "0.3")
     wait(page, "/Step/.test(document.getElementById('crowd-step').textContent)")
     wait(page, "/rest/.test(document.getElementById('crowd-step').textContent)")
@@ -92,6 +92,12 @@ def test_fifty_networks_are_trained_and_counted(visit):
     assert without[0] > 40
     assert counts()[1] > 40
     look(page, "story")
+    page.select_option("#crowd-alpha", "1")
+    assert text(page, "crowd-said") == ""  # nothing is said of another α while they train
+    wait(page, "/at α = 1 the test error/.test(document.getElementById('crowd-said').textContent)")
+    assert "positional solution has the lower training loss, yet the other" in text(
+        page, "crowd-said"
+    )
 
 
 def test_nothing_moves_by_itself_for_those_who_want_no_motion(visit):

@@ -61,9 +61,12 @@ def _fewer_colours(path: Path) -> None:
     from PIL import Image, ImageSequence
 
     with Image.open(path) as film:
-        frames = [frame.convert("RGB").quantize(32) for frame in ImageSequence.Iterator(film)]
-        pause = film.info["duration"]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=pause, loop=0)
+        shown = [
+            (frame.convert("RGB").quantize(32), frame.info["duration"])
+            for frame in ImageSequence.Iterator(film)
+        ]
+    (first, *others), pauses = zip(*shown, strict=True)
+    first.save(path, save_all=True, append_images=others, duration=list(pauses), loop=0)
 
 
 def _map(axis: Axes) -> Callable[[float], None]:

@@ -43,7 +43,7 @@ function plotly() {
 function speaker({ version }) {
   const off = window.DOTPHASE?.tables.interpolation;
   document.getElementById("speaker").textContent = alone
-    ? `No server: numbers come from tables that dotphase ${version} has computed, interpolated between their points (nine of ten test errors are within ${(100 * off.most).toPrecision(2)} % of a solution at the point itself); networks train and letters are counted in your browser.`
+    ? `No server: numbers come from tables that dotphase ${version} has computed, interpolated between their points (nine of ten test errors to within ${(100 * off.most).toPrecision(2)} %); networks train and letters are counted in your browser.`
     : `dotphase ${version} on this machine computes every answer when it is asked for.`;
   for (const element of document.querySelectorAll("[data-server]")) element.hidden = alone;
 }

@@ -25,13 +25,14 @@ function prepare(numbers) {
   });
   const dots = Array.from({ length: COUNT }, () => shape("circle", { class: "network neither", r: 4.5, cx: place.x(0), cy: place.y(0) }));
   place.svg.append(...diamonds, ...dots);
+  at("crowd-said").textContent = "";
   return { place, dots, known };
 }
 
-// Near which solution a network is: it has half of what the theory's solution has, and more of it than of the other's.
+// Near which solution a network is: it has half of what that solution of the theory has, and less than half of the other's.
 export function sort([m, theta], known) {
   const position = known.positional ? m / known.positional.m.value : 0, meaning = known.semantic ? theta / known.semantic.theta.value : 0;
-  if (Math.max(position, meaning) < 0.5) return "neither";
+  if ((position < 0.5) === (meaning < 0.5)) return "neither";
   return meaning > position ? "semantic" : "positional";
 }
 
@@ -71,7 +72,11 @@ function tell(kinds, step) {
 
 function end({ semantic, positional }, alpha) {
   at("crowd-step").textContent = "All have come to rest, or nearly.";
-  const better = semantic && positional && semantic.train_loss.value < positional.train_loss.value;
-  const error = (found) => (found ? found.test_error.value.toFixed(4) : "none");
-  at("crowd-said").textContent = `${better ? "Semantic would be better" : "Here positional is better"}: at α = ${alpha} the test error of the semantic solution is ${error(semantic)}, of the positional one ${error(positional)}.`;
+  if (!semantic || !positional) return void (at("crowd-said").textContent = `At α = ${alpha} the theory has one solution only.`);
+  const lower = (name) => semantic[name].value < positional[name].value;
+  const error = (found) => found.test_error.value.toFixed(4);
+  const verdict = lower("train_loss") === lower("test_error")
+    ? `${lower("test_error") ? "Semantic" : "Positional"} is better`
+    : `The ${lower("train_loss") ? "semantic" : "positional"} solution has the lower training loss, yet the other one is better on new sentences`;
+  at("crowd-said").textContent = `${verdict}: at α = ${alpha} the test error of the semantic solution is ${error(semantic)}, of the positional one ${error(positional)}.`;
 }

@@ -27,7 +27,7 @@ function teacher() {
     matrices[1].show(A, words);
     matrices[2].show(teacherAttention({ omega, A }, ...u), words);
     const alike = u[0] * u[1] > 0;
-    at("teacher-said").textContent = `“${words.join(" ")}”: to the teacher these two mean ${alike ? "something alike, so each looks at the other too" : "opposite things, so each looks at itself"}; their places say the same as in every sentence.`;
+    at("teacher-said").textContent = `“${words.join(" ")}”: this teacher takes the two words to be ${alike ? "alike, so each looks at the other too" : "opposites, so each looks at itself"} (its meanings are drawn at random). The table by position is the same for every sentence.`;
   };
   const another = () => { sentence = (sentence + 1) % SENTENCES.length; show(); };
   at("story-omega").addEventListener("input", show);
