@@ -235,7 +235,7 @@ def test_rotations_are_those_of_complex_numbers():
     z = v[..., :4] + 1j * v[..., 4:8]
     turned = z * np.exp(1j * np.arange(5)[:, None] * 100.0 ** (-np.arange(4) / 4))
     expected = np.concatenate([turned.real, turned.imag, v[..., 8:]], -1)
-    np.testing.assert_allclose(rotated(v, Rotary(100.0, 8)), expected, atol=1e-14)
+    np.testing.assert_allclose(rotated(v, Rotary(8, 100.0)), expected, atol=1e-14)
 
 
 def test_a_rotary_language_model_is_read_back(tmp_path):

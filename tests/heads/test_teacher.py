@@ -84,7 +84,7 @@ def test_a_rotary_form_is_the_mean_over_places():
 
     rng = np.random.default_rng(0)
     W_Q, W_K = rng.standard_normal((2, 1, 6, 4))
-    layer = Projections(W_Q, W_K, 0.0, 0.0, 0.5, rotary=Rotary(100.0, 4))
+    layer = Projections(W_Q, W_K, 0.0, 0.0, 0.5, rotary=Rotary(4, 100.0))
     u = rng.standard_normal((2, 6))
     i, j = np.tril_indices(4, -1)
     at = np.array([scores_of(layer, np.where(np.arange(4)[:, None] == a, u[0], u[1])[None])[0, 0, a, b]

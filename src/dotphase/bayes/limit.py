@@ -30,6 +30,7 @@ from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..results.estimate import Estimate
 from ..results.json import plain
 from ..results.result import Result
+from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, lifted
 from ..scenario.checks import check_plain
 from ..scenario.distribution import Law
@@ -91,6 +92,7 @@ class BayesSolution(Result):
 
 
 @in_double
+@checked
 def bayes(
     scenario: Scenario,
     start: str = "uninformed",
@@ -179,6 +181,7 @@ class Threshold(NamedTuple):
         return {"sample_ratio": self.sample_ratio.to_dict(), "closed_form": self.closed_form}
 
 
+@checked
 def weak_recovery(scenario: Scenario) -> Threshold:
     """α at which something can be known of the teacher at all: where q = 0 becomes unstable.
 

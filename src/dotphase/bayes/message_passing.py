@@ -30,6 +30,7 @@ from ..overlaps.overlaps import WeightOverlaps
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
+from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form
 from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
@@ -123,6 +124,7 @@ class BayesRuns(Result):
         return self.headline
 
 
+@checked
 def bayes_message_passing(
     scenario: Scenario,
     d: int,

@@ -17,6 +17,7 @@ from ..numerics.progress import Progress, reporting
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import brief, numbers, text_table
+from ..scenario.arguments import checked
 from ..scenario.checks import check_scenario
 from ..scenario.scenario import Scenario
 
@@ -158,6 +159,7 @@ class Comparison(Result):
         ]
 
 
+@checked
 def compare(
     scenario: Scenario,
     d: int | None = None,

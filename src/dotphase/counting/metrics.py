@@ -24,8 +24,6 @@ from ..results.result import Result
 from ..results.statistics import over_seeds
 from .transformer import Mechanism, Weights, attention, scores
 
-SEQUENCES = 2000  # so many are measured: the shares' errors are below 0.01
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Scores(Result):
@@ -50,11 +48,13 @@ class Scores(Result):
         return verdict_of(self.position, self.content).word
 
 
-def measure(weights: Weights, tokens: np.ndarray, mechanism: Mechanism) -> Scores:
-    """Score one seed's model on sequences `tokens` (samples, L); errors are jackknifed over blocks of
-    sequences."""
+def measure(
+    weights: Weights, tokens: np.ndarray, mechanism: Mechanism, sequences: int = 2000
+) -> Scores:
+    """Score one seed's model on the first `sequences` of `tokens`, (samples, L); errors are jackknifed
+    over blocks of sequences, and below 0.01 by default."""
     require_enough(len(tokens))
-    ids = np.asarray(tokens)[:SEQUENCES]
+    ids = np.asarray(tokens)[:sequences]
     shares = measure_shares(np.asarray(scores(weights, ids, mechanism))[:, None], ids)
     weight = _equal_letter_weight(np.asarray(attention(weights, ids, mechanism), np.float64), ids)
     return Scores(shares.position[0], shares.content[0], shares.rest[0], weight)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..results.estimate import Estimate
+from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, entries, matrices
 from ..scenario.scales import Scales
 from ..scenario.validation import check_kind
@@ -76,6 +77,7 @@ def held_out_error(instance: Instance, weights: np.ndarray, most: int = 10_000) 
     )
 
 
+@checked
 def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
     """ε_g = E‖y(x) − f_Q(x)‖²/(dL) over new samples x, exactly, for given weights.
 

@@ -25,8 +25,6 @@ from jax import Array
 from ..scenario.validation import finite_number, whole_number
 from .layouts import Rotary, rotated
 
-ROTARY_BASE = 10_000.0
-
 
 @dataclass(frozen=True)
 class Model:
@@ -109,7 +107,7 @@ def forward(weights: Weights, ids: Array) -> tuple[Array, Array]:
             jnp.einsum("nld,hdk->nhlk", x, W[k]) for W in (weights.W_Q, weights.W_K, weights.W_V)
         )
         if not learned:
-            turns = Rotary(ROTARY_BASE, q.shape[-1])
+            turns = Rotary(q.shape[-1])
             q, key = rotated(q, turns), rotated(key, turns)
         s = jnp.einsum("nhik,nhjk->nhij", q, key) * q.shape[-1] ** -0.5
         s = jnp.where(seen, s, -jnp.inf)

@@ -18,10 +18,10 @@ Tensor = Callable[..., np.ndarray]  # (name, shape) → array
 
 
 class Rotary(NamedTuple):
-    """`base` θ and `size` r, the number of coordinates of a head that are rotated."""
+    """`size` r, the number of coordinates of a head that are rotated, and `base` θ."""
 
-    base: float
     size: int
+    base: float = 10_000.0
 
 
 class Projections(NamedTuple):
@@ -107,7 +107,7 @@ def gpt_neox(config: dict[str, Any], tensor: Tensor, width: int) -> Projections:
     rope = _rope(config)
     part = rope.get("partial_rotary_factor", config.get("rotary_pct", 0.25))
     base = rope.get("rope_theta", config.get("rotary_emb_base", 10_000))
-    rotary = Rotary(float(base), int(size * part))
+    rotary = Rotary(int(size * part), float(base))
     return Projections(W[0], W[1], b[0], b[1], size**-0.5, norm, rotary=rotary)
 
 
@@ -133,7 +133,7 @@ def llama(config: dict[str, Any], tensor: Tensor, width: int) -> Projections:
     norm = rms_norm(tensor("layers.0.input_layernorm.weight", (width,)), epsilon)
     rope = _rope(config)
     base = rope.get("rope_theta", config.get("rope_theta", 10_000))
-    return Projections(**parts, scale=size**-0.5, norm=norm, rotary=Rotary(float(base), size))
+    return Projections(**parts, scale=size**-0.5, norm=norm, rotary=Rotary(size, float(base)))
 
 
 class Layout(NamedTuple):

@@ -180,7 +180,7 @@ def _of_arrays(path: Path, names: list[str]) -> FirstLayer:
     if words and len(words) != len(embedding):
         raise ValueError(f"{path}: {len(words)} words, but E has {len(embedding)} rows")
     size = W_Q.shape[2]
-    rotary = Rotary(float(open_array(path, "rotary")[()]), size) if "rotary" in names else None
+    rotary = Rotary(size, float(open_array(path, "rotary")[()])) if "rotary" in names else None
     parts = Projections(W_Q, W_K, 0.0, 0.0, size**-0.5, rotary=rotary, causal=causal)
     return FirstLayer(embedding, positions, parts, words, str(path))
 

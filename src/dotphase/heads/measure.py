@@ -15,6 +15,7 @@ from ..mechanism.shares import Shares, shares_of
 from ..mechanism.verdict import THRESHOLD, Verdict, verdict_of
 from ..results.estimate import Estimate
 from ..results.result import Result
+from ..scenario.arguments import checked
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,6 +123,7 @@ class Heads(Result):
         return draw_head(self, head or 0)
 
 
+@checked
 def measure(
     head: Head | np.ndarray,
     sentences: np.ndarray | Sentences,

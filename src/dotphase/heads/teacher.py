@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import softmax
 
 from ..results.result import Result
+from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as attentions
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import Positions, Tokens
@@ -63,6 +64,7 @@ class HeadTeacher(Result):
         return [{"omega": self.omega, **self.neglected}]
 
 
+@checked
 def scenario_of(
     head: FirstLayer,
     sentences: np.ndarray,

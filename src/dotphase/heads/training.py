@@ -19,7 +19,6 @@ from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..text.words import DEFAULT, Corpus, keep_frequent, read_words
 from .language_model import (
-    ROTARY_BASE,
     Model,
     Weights,
     compiled_steps,
@@ -27,6 +26,7 @@ from .language_model import (
     initial_states,
     loss,
 )
+from .layouts import Rotary
 from .measure import Heads, measure
 from .reading import in_sentences
 
@@ -148,7 +148,7 @@ def save_heads(path: str | Path, run: LanguageRun, words: Sequence[str], seed: i
     at = run.seeds.index(seed)
     arrays = {name: run.weights[name][at] for name in ("E", "P")}
     if not len(arrays["P"]):
-        arrays = {"E": arrays["E"], "rotary": np.array(ROTARY_BASE)}
+        arrays = {"E": arrays["E"], "rotary": np.array(Rotary(0).base)}
     arrays |= {name: run.weights[name][at][0] for name in ("W_Q", "W_K")}
     about = {
         "text": DEFAULT,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..results.estimate import Estimate
+from ..scenario.arguments import checked_with, kind
 
 THRESHOLD = 0.25  # the share of the variance from which on a mechanism counts
 SAFE = 3.0  # standard errors
@@ -23,6 +24,7 @@ class Verdict(NamedTuple):
         return f"{self.word} ({self.margin:.3g} standard errors)"
 
 
+@checked_with(position=kind("Estimate"), content=kind("Estimate"))
 def verdict_of(position: Estimate, content: Estimate, threshold: float = THRESHOLD) -> Verdict:
     """What two shares say.
 

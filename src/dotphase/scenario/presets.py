@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
+from .arguments import checked
 from .attentions import catalogue as attentions
 from .names import under_any_name
 from .scenario import Scenario
@@ -16,6 +17,7 @@ POSITIONAL = {
 
 
 @under_any_name
+@checked
 def paper(
     alpha: float = 2.0,
     omega: float = 0.3,

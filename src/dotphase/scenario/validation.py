@@ -11,17 +11,23 @@ from numpy.typing import ArrayLike
 Numbers = float | tuple["Numbers", ...]
 
 
+def shown(value: Any) -> str:
+    """A value in a message: one line, and not a long one."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
 def finite_number(name: str, value: Any, above: bool = False, most: float = np.inf) -> float:
     """`value` as a float, finite, not negative (nor zero if it has to be `above`), at most `most`."""
     from .names import LETTERS
 
     called = f"{name}: {LETTERS[name]}" if name in LETTERS else f"{name}:"
     try:
-        if isinstance(value, bool):
+        if isinstance(value, bool | str | bytes):
             raise TypeError
         number = float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"{called} must be a number, got {value!r}") from None
+        raise ValueError(f"{called} must be a number, got {shown(value)}") from None
     if not np.isfinite(number) or not 0 <= number <= most or (above and number == 0):
         allowed = (
             f"lie in [0, {most:g}]"
@@ -52,7 +58,7 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
     except (TypeError, ValueError, OverflowError):
         whole = False
     if not whole:
-        raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
+        raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
     return int(value)
 
 
@@ -64,7 +70,7 @@ def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
         array = np.asarray(np.real(given), dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name}: expected numbers in a rectangular array, got {values!r}"
+            f"{name}: expected numbers in a rectangular array, got {shown(values)}"
         ) from None
     if np.iscomplexobj(given):
         raise ValueError(f"{name}: expected real numbers, got complex ones")

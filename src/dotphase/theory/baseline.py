@@ -23,6 +23,7 @@ from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..overlaps.correlated import grouped
 from ..results.estimate import Estimate
 from ..results.result import Result
+from ..scenario.arguments import checked
 from ..scenario.attentions.attention import lifted
 from ..scenario.checks import check_scenario
 from ..scenario.scenario import Scenario
@@ -47,6 +48,7 @@ class Baseline(Result):
 
 
 @in_double
+@checked
 def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...scenario.arguments import checked_with, kind
 from ...scenario.attentions.attention import matrices
 from ...scenario.scenario import Scenario
 from ..checks import check_memory, check_precision
@@ -56,6 +57,7 @@ class Sample:
         return self.tokens.shape[1]
 
 
+@checked_with(scenario=kind("Scenario", "Instance", example="dotphase.paper()"))
 def sample(
     scenario: Scenario | Instance,
     d: int | None = None,

@@ -14,6 +14,7 @@ from ...numerics.progress import Progress, track
 from ...overlaps.overlaps import WeightOverlaps
 from ...results.result import Result
 from ...results.tables import per_token
+from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ...scenario.validation import whole_number
 from ..checks import instances, positive
@@ -152,6 +153,7 @@ class Gamp:
         return State(moved[0], moved[1], moved[2], found.fields), Info(V_hat, found.several)
 
 
+@checked
 def gamp(
     scenario: Scenario,
     d: int | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...numerics.progress import Progress, track
 from ...overlaps.overlaps import WeightOverlaps
+from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ...scenario.validation import whole_number
 from ..checks import instances
@@ -26,6 +27,7 @@ from .starts import Start, name_of, start_weights
 OPTIMISERS = {"lbfgs": LBFGS, "gd": GradientDescent, "adam": Adam}
 
 
+@checked
 def train(
     scenario: Scenario,
     d: int | None = None,

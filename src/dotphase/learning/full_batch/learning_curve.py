@@ -16,6 +16,7 @@ from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
 from ...results.tables import brief, numbers, per_token
+from ...scenario.arguments import checked
 from ...scenario.checks import check_plain, check_scenario
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
@@ -118,6 +119,7 @@ class LearningCurve(Result):
         )
 
 
+@checked
 def learning_curve(
     scenario: Scenario,
     start: FirstWeights = "semantic",

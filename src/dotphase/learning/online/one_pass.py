@@ -15,6 +15,7 @@ from ...numerics.rules import Rule
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
+from ...scenario.arguments import checked
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
 from ...scenario.validation import whole_number
@@ -110,6 +111,7 @@ class OnePass(Result):
         return f"{self.headline}\n{end}"
 
 
+@checked
 def one_pass(
     scenario: Scenario,
     start: str | Start | Decomposition = "random",

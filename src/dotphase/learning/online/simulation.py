@@ -22,6 +22,7 @@ from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
 from ...results.statistics import over_seeds
+from ...scenario.arguments import checked
 from ...scenario.attentions.attention import Form, lifted, matrices
 from ...scenario.checks import check_plain
 from ...scenario.distribution import Law
@@ -95,6 +96,7 @@ class Simulation(Result):
         )
 
 
+@checked
 def simulate(
     scenario: Scenario,
     d: int,

@@ -14,6 +14,7 @@ from ...numerics.rules import Rule
 from ...results.estimate import Estimate
 from ...results.result import Result
 from ...results.tables import brief
+from ...scenario.arguments import checked
 from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
 from ..solver.checks import check_minimum
@@ -78,6 +79,7 @@ class Branches(Result):
         return draw_curves(self)
 
 
+@checked
 def branches(
     scenario: Scenario,
     values: Iterable[float],

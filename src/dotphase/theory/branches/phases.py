@@ -12,6 +12,7 @@ from ...numerics.progress import Progress, counting
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..solver.checks import check_minimum
 from ..solver.solution import Solution, SolveError
@@ -76,6 +77,7 @@ class Phase(Result):
         return draw_solutions(self.solutions)
 
 
+@checked
 def phase(
     scenario: Scenario,
     starts: Iterable[Start] | None = None,

@@ -21,6 +21,7 @@ from ...numerics.rules import Rule
 from ...overlaps.coordinates import coordinates_of, overlaps_at
 from ...overlaps.overlaps import Overlaps
 from ...overlaps.symmetric import Group
+from ...scenario.arguments import checked
 from ...scenario.attentions.symmetry import apply, symmetries
 from ...scenario.scenario import Scenario
 from ..solver.options import SolverOptions
@@ -30,6 +31,7 @@ from ..solver.starts import random_start, usual_starts
 from ..solver.starts import start as named_start
 
 
+@checked
 def find_fixed_points(
     scenario: Scenario,
     rule: Rule | None = None,

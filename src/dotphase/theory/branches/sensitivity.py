@@ -22,6 +22,7 @@ from ...numerics.precision import in_double
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...scenario.arguments import checked
 from ...scenario.scenario import ALIASES, Scenario
 from ...scenario.validation import check_kind
 from ..solver.errors import solve_off_gauge
@@ -41,6 +42,7 @@ class Sensitivity(Result):
     train_loss: Estimate
 
 
+@checked
 def sensitivities(
     solution: Solution, parameters: Iterable[str] = PARAMETERS, rule: Sobol | None = None
 ) -> dict[str, Sensitivity]:

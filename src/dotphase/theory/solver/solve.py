@@ -18,6 +18,7 @@ from ...numerics.threads import in_parallel
 from ...overlaps.coordinates import SMALLEST, coordinates_of
 from ...overlaps.overlaps import Overlaps
 from ...results.estimate import Estimate
+from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ...scenario.validation import check_kind, whole_number
 from ..state_evolution.evaluator import Evaluator
@@ -39,6 +40,7 @@ Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the s
     over="ignore", invalid="ignore", divide="ignore"
 )  # an iteration that runs away is an outcome
 @in_double
+@checked
 def solve(
     scenario: Scenario,
     start: Start = "semantic",
@@ -153,6 +155,7 @@ def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule
     return replace(rule, count=rule.count * factor, seed=rule.seed + FRESH_SEED)
 
 
+@checked
 def solve_many(
     scenarios: Iterable[Scenario],
     starts: Start | Sequence[Start] = "semantic",

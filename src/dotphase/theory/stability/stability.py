@@ -34,6 +34,7 @@ from ...overlaps.overlaps import Overlaps, coordinate_layout
 from ...overlaps.symmetric import response_action
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...scenario.arguments import checked
 from ..solver.solution import Solution
 from .breaking import SURE, WIDTH, Breaking, Variance, at_jumps, breaking_of, deviation
 from .linearised import Linearised, linearise
@@ -169,6 +170,7 @@ class Stability(Result):
         return at is not None and at.value.real - SURE * at.error > 1
 
 
+@checked
 def stability(solution: Solution, rule: Rule | None = None) -> Stability:
     """The replicon and the eigenvalues of a solution, on its own nodes unless others are given.
 
