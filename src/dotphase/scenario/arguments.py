@@ -17,7 +17,7 @@ from .validation import finite_number, shown, whole_number
 P = ParamSpec("P")
 R = TypeVar("R")
 Check = Callable[[str, Any], Any]
-LARGEST = 10**9  # of whole numbers: no memory holds more
+LARGEST = 10**15  # of whole numbers
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -59,9 +59,8 @@ def kind(*names: str, example: str = "") -> Check:
     def check(name: str, value: Any) -> None:
         if not any(parent.__name__ in names for parent in type(value).__mro__):
             such = f", such as {example}" if example else ""
-            raise ValueError(
-                f"{name}: expected {' or '.join(names)}{such}, got {type(value).__name__}"
-            )
+            wanted = " or ".join(f"{'an' if n[0] in 'AEIO' else 'a'} {n}" for n in names)
+            raise ValueError(f"{name}: expected {wanted}{such}, got {type(value).__name__}")
 
     return check
 
@@ -81,7 +80,7 @@ def number(above: bool = False, most: float = float("inf")) -> Check:
 def word(*allowed: str) -> Check:
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or value not in allowed:
-            raise ValueError(f"{name}: expected {' or '.join(allowed)}, got {shown(value)}")
+            raise ValueError(f"{name}: expected one of {', '.join(allowed)}, got {shown(value)}")
 
     return check
 
@@ -99,7 +98,7 @@ def listed(name: str, value: Any) -> None:
 
 
 def _minimum(name: str, value: Any) -> None:
-    if not any(parent.__name__ == "Minimum" for parent in type(value).__mro__):
+    if not isinstance(getattr(value, "name", None), str):  # a minimum with settings of its own
         word("lowest", "reached")(name, value)
 
 
@@ -147,7 +146,7 @@ CHECKS: dict[str, Check] = {
     "rank": whole(),
     "student_rank": whole(),
     "teacher_rank": whole(),
-    "rtol": number(),
+    "rtol": number(above=True),
     "tolerance": number(above=True),
     "damping": number(most=1),
     "threshold": number(),
