@@ -194,3 +194,10 @@ def test_an_interruption_is_one_line_and_code_130(tmp_path, name, background):
     assert begun.returncode == 130, err
     assert out == b""
     assert err in (b"", b"interrupted\n")  # before there is a command there is nothing to say
+
+
+def test_a_missing_file_is_named_without_a_number_of_the_system(tmp_path):
+    missing = tmp_path / "none.npz"
+    found = CliRunner().invoke(app, ["heads", str(missing)])
+    assert found.exit_code == 2
+    assert found.stderr == f"error: {missing}: No such file or directory\n"

@@ -63,7 +63,10 @@ def one_line_errors() -> Iterator[None]:
         _refuse(str(error))
     except MemoryError as error:
         _refuse(f"not enough memory: {error}")
-    except (ValueError, OSError) as error:
+    except OSError as error:  # without its number: FILE: No such file or directory
+        named = error.strerror and error.filename is not None
+        _refuse(f"{error.filename}: {error.strerror}" if named else str(error))
+    except ValueError as error:
         _refuse(str(error))
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)

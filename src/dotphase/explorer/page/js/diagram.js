@@ -56,7 +56,7 @@ function refresh() {
 function about() {
   const size = `${shown.omega.length} × ${shown.alpha.length} points`;
   const own = noServer ? "interpolated between such points" : "solved as the command line does";
-  document.getElementById("diagram-source").textContent = `The map is a table of ${size}; beside it, the ring’s own point is ${own}.`;
+  document.getElementById("diagram-source").textContent = `The map is a table of ${size} (single patches in the hatched parts: the solver found another solution there than beside it); beside it, the ring’s own point is ${own}.`;
 }
 
 function recompute() {
