@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import (
     commands,
     examples,
+    explorer,
     figures,
     links,
     mathematics,
@@ -26,6 +27,6 @@ def setup(app) -> dict:
         "config-inited",
         lambda app, config: write_pages(page for make in GENERATORS for page in make()),
     )
-    for part in (mathematics, stored, links, examples, figures, notebooks, validation):
+    for part in (mathematics, explorer, stored, links, examples, figures, notebooks, validation):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -110,3 +110,17 @@ def test_the_site_builds_without_a_warning(tmp_path):
         assert (tmp_path / page).exists()
     index = (tmp_path / "searchindex.js").read_text("utf-8")
     assert all(f'"{word}"' in index or f"{word}:" in index for word in ("spinod", "reach", "ridg"))
+
+
+def test_no_file_has_marks_of_a_merge():
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if names.returncode:
+        pytest.skip("not a git checkout")
+    marks = ("<<<<<<< ", ">>>>>>> ")
+    for name in names.stdout.split():
+        path = ROOT / name
+        if path.suffix in (".md", ".py", ".toml", ".js", ".html", ".css", ".json", ".rst"):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            assert not [line for line in lines if line.startswith(marks)], name
