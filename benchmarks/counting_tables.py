@@ -21,6 +21,7 @@ from dotphase.counting.summary import seed_weights, summarise
 from dotphase.counting.training import all_data
 from dotphase.results.statistics import over_seeds
 
+COMMAND = "python -m benchmarks.counting_tables RUNS"
 PUBLISHED = "0.9989 ± 0.0012, 0.9988 ± 0.0004"
 RESTRICTED = ("semantic", "positional")
 
@@ -52,7 +53,7 @@ def run(directory: str) -> None:
         "measured",
         ["", *RESTRICTED, "published (semantic, positional)"],
         measured,
-        command="python -m benchmarks.counting_tables RUNS",
+        command=COMMAND,
         note="The published values are means and deviations over ten runs.",
     )
     _surgery(place, runs)
@@ -67,7 +68,7 @@ def run(directory: str) -> None:
         "free",
         ["", *names],
         [*rows(names), *extra],
-        command="python -m benchmarks.counting_tables RUNS",
+        command=COMMAND,
         note="Free: 60 epochs, eight seeds; the restricted models: 200 epochs, four seeds.",
     )
     groups = {
@@ -90,14 +91,13 @@ def _surgery(place: Path, runs: dict[str, Run]) -> None:
         "… on a scale (distance from uniform) of": ("attention_scale", ""),
     }
     rows = [[title, *mean(field), published] for title, (field, published) in titles.items()]
-    after = [[r.scores_after.verdict for r in stayed[n]] for n in RESTRICTED]
-    kept = [f"{v.count(n)} of {len(v)} {n}" for v, n in zip(after, RESTRICTED, strict=True)]
+    kept = [_count([r.scores_after for r in stayed[n]]) for n in RESTRICTED]
     keep_table(
         "counting",
         "surgery",
         ["", *RESTRICTED, "published"],
         [*rows, ["verdicts after", *kept, ""]],
-        command="python -m benchmarks.counting_tables RUNS",
+        command=COMMAND,
         note="",
     )
 
@@ -121,8 +121,9 @@ def _short(share: Any) -> str:
     return f"{abs(share.value):.6f}" if share.error < 1e-5 else str(share)
 
 
-def _count(seeds: list[Any]) -> str:
-    words = [seed.verdict for seed in seeds]
+def _count(found: list[Any]) -> str:
+    """How many have which verdict."""
+    words = [each.verdict for each in found]
     return ", ".join(f"{words.count(w)} of {len(words)} {w}" for w in dict.fromkeys(words))
 
 

@@ -13,6 +13,4 @@ def _write(app, failure) -> None:
     if failure is None and app.builder.format == "html":
         from dotphase.explorer.site import write_site
 
-        folder = Path(app.outdir) / "explorer"
-        folder.mkdir(exist_ok=True)
-        write_site(folder)
+        write_site(Path(app.outdir) / "explorer")

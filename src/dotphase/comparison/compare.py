@@ -18,7 +18,6 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import brief, numbers, text_table
 from ..scenario.arguments import checked
-from ..scenario.checks import check_scenario
 from ..scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -186,7 +185,6 @@ def compare(
     from ..theory.solver.solve import solve
     from ..theory.solver.starts import usual_starts
 
-    check_scenario(scenario)
     starts = usual_starts(scenario) if starts is None else starts
     unknown = [start for start in starts if start not in STARTS]
     if unknown or not starts:

@@ -13,10 +13,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ..finite.checks import size
+from ..numerics.extras import free_memory
 from ..results.result import Result
 
 STORED = Path(__file__).parent / "data" / "answers.json"
@@ -129,10 +132,8 @@ def _version(name: str) -> str:
 
 
 def _memory() -> str:
-    try:
-        return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 1e9:.1f} GB"
-    except (AttributeError, ValueError, OSError):
-        return "unknown"
+    free = free_memory()
+    return f"{size(free)} free" if isfinite(free) else "unknown"
 
 
 def _size(cache: Path) -> str:
@@ -141,7 +142,7 @@ def _size(cache: Path) -> str:
     if not os.access(cache, os.W_OK):
         return "cannot be written: every process compiles anew"
     files = [path.stat().st_size for path in cache.iterdir() if path.is_file()]
-    return f"{len(files)} compilations, {sum(files) / 1e6:.0f} MB"
+    return f"{len(files)} compilations, {size(sum(files))}"
 
 
 def _main() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array
 from jax.flatten_util import ravel_pytree
 
+from ..mechanism.distance import attention_distance
 from ..numerics.progress import Progress
 from ..results.json import plain
 from ..results.result import Result
@@ -138,8 +139,8 @@ def _recovery(seed, before, after, mechanism, tokens) -> Recovery:
         distance_travelled=distance(fold(initial, mechanism), fold(trained, mechanism)),
         distance_shaken=distance(fold(trained, mechanism), operated),
         distance_moved=distance(operated, final),
-        attention_change=_total_variation(A, A_after),
-        attention_scale=_total_variation(A, np.full_like(A, 1 / A.shape[-1])),
+        attention_change=attention_distance(A, A_after),
+        attention_scale=attention_distance(A, np.full_like(A, 1 / A.shape[-1])),
         scores_before=measure(trained, tokens, mechanism),
         scores_after=measure(final, tokens, "free"),
     )
@@ -147,7 +148,3 @@ def _recovery(seed, before, after, mechanism, tokens) -> Recovery:
 
 def _accuracy(weights, tokens, mechanism):
     return float(evaluate(weights, tokens, mechanism)[1])
-
-
-def _total_variation(A, B):
-    return float(np.abs(A - B).sum(axis=-1).mean() / 2)

@@ -13,7 +13,6 @@ from ..results.estimate import Estimate
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, entries, matrices
 from ..scenario.scales import Scales
-from ..scenario.validation import check_kind
 from .data.instance import Instance
 from .data.sampling import BLOCK, Grams, grams_of
 from .data.source import source_of
@@ -105,7 +104,6 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
         # of the teacher's own weights
         exact_test_error(data.instance, data.instance.teacher_weights)
     """
-    check_kind("instance", instance, Instance, "dotphase.sample(scenario, d=100).instance")
     expected = (instance.dimension, instance.scenario.student.rank)
     if np.shape(weights) != expected:
         raise ValueError(f"weights: expected shape {expected}, (d, r_s), got {np.shape(weights)}")

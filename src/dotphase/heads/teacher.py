@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
+from ..mechanism.distance import attention_distance
 from ..results.result import Result
 from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as attentions
@@ -115,8 +116,8 @@ def scenario_of(
     )
     T = (1 - omega) * _semantic_attention(words, low_rank, causal) + omega * A.mean(0)
     neglected = {
-        "attention": _distance(A, T),
-        "attention_scale": _distance(A, A.mean(0)),
+        "attention": attention_distance(A, T),
+        "attention_scale": attention_distance(A, A.mean(0)),
         "rank": low_rank.lost,
         "input": spread,
         "neighbours": _between(law.tokens.Gamma),
@@ -187,8 +188,3 @@ def _between(Gamma: np.ndarray) -> float:
     """The share of covariances (in squares) that is between different tokens."""
     apart = ~np.eye(Gamma.shape[1], dtype=bool)
     return float((Gamma[:, apart] ** 2).sum() / (Gamma**2).sum())
-
-
-def _distance(A: np.ndarray, B: np.ndarray) -> float:
-    """½ Σ_j |A_ij − B_ij|, mean over places and sentences."""
-    return float(np.abs(A - B).sum(-1).mean() / 2)

@@ -3,7 +3,7 @@ words.
 
 `entries.py`: the scores that enter, and their words. `fit.py`: the joint fit. `shares.py`: shares
 of the variance and their errors. `permutation.py`: what happens to scores when words change places.
-`verdict.py`: one word, with its margin.
+`verdict.py`: one word, with its margin. `distance.py`: how far two attentions are apart.
 """
 
 import lazy_loader

@@ -108,7 +108,9 @@ def _optimiser(name: str, value: Any) -> None:
 
 
 def _rule(name: str, value: Any) -> None:
-    if not callable(getattr(value, "nodes", None)):
+    from ..numerics.rules import Rule
+
+    if not isinstance(value, Rule):  # a protocol, which a class need not name among its parents
         kind("Rule", example="dotphase.Sobol(4096)")(name, value)
 
 
@@ -125,9 +127,9 @@ def _progress(name: str, value: Any) -> None:
         flag(name, value)
 
 
-_SCENARIO = kind("Scenario", example="dotphase.paper()")
 CHECKS: dict[str, Check] = {
-    "scenario": _SCENARIO,
+    "scenario": kind("Scenario", example="dotphase.paper()"),
+    "instance": kind("Instance", example="dotphase.sample(scenario, d=100).instance"),
     "solution": kind("Solution", example="dotphase.solve(scenario)"),
     "rule": _rule,
     "law": kind("Law"),
@@ -139,6 +141,7 @@ CHECKS: dict[str, Check] = {
     "seed": whole(0),
     "budget": whole(),
     "iterations": whole(),
+    "evaluations": whole(),
     "steps": whole(),
     "most_pairs": whole(),
     "permutations": whole(0),

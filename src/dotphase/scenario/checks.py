@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arguments import CHECKS
 from .attentions.attention import Attention, Form, lifted, matrices
-from .validation import check_kind
 
 if TYPE_CHECKING:
     from .scenario import Scenario
 
 
 def check_scenario(scenario: Any) -> None:
-    """Refuse what is no scenario."""
-    from .scenario import Scenario
-
-    check_kind("scenario", scenario, Scenario, "dotphase.paper()")
+    """Refuse what is no scenario, where no function with `@checked` has done so."""
+    CHECKS["scenario"]("scenario", scenario)
 
 
 def check_attention(role: str, attention: Attention, length: int) -> None:

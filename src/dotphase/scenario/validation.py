@@ -42,15 +42,6 @@ def finite_number(name: str, value: Any, above: bool = False, most: float = np.i
     return number
 
 
-def check_kind(name: str, value: Any, kind: type, example: str) -> None:
-    """Refuse a `value` that is not of `kind`; `example` says how one is made."""
-    if not isinstance(value, kind):
-        article = "an" if kind.__name__[0] in "AEIO" else "a"
-        raise ValueError(
-            f"{name}: expected {article} {kind.__name__}, such as {example}, got {type(value).__name__}"
-        )
-
-
 def whole_number(name: str, value: Any, least: int = 1) -> int:
     """`value` as an int of at least `least`."""
     try:

@@ -25,7 +25,6 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import lifted
-from ..scenario.checks import check_scenario
 from ..scenario.scenario import Scenario
 from .state_evolution.nodes import nodes_with_scales
 
@@ -57,7 +56,6 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
 
     **Example**: `linear_baseline(paper(omega=0.3)).test_error` is 0.00197138.
     """
-    check_scenario(scenario)
     length, r_t = scenario.length, scenario.teacher.rank
     dimension = length * r_t
     if rule is None:

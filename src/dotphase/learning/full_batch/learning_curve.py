@@ -17,7 +17,7 @@ from ...results.json import plain
 from ...results.result import Result
 from ...results.tables import brief, numbers, per_token
 from ...scenario.arguments import checked
-from ...scenario.checks import check_plain, check_scenario
+from ...scenario.checks import check_plain
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
 from ...scenario.validation import finite_number, whole_number
@@ -171,7 +171,6 @@ def learning_curve(
         curve = learning_curve(paper(alpha=1.17, omega=0.3), "positional", time=750, d=1000)
         curve.test_error[-1]
     """
-    check_scenario(scenario)
     begin = perf_counter()
     check_plain("the learning curve", scenario)
     d = scenario.dimension if d is None else whole_number("d", d)

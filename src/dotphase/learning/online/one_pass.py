@@ -18,7 +18,6 @@ from ...results.result import Result
 from ...scenario.arguments import checked
 from ...scenario.distribution import Law
 from ...scenario.scenario import Scenario
-from ...scenario.validation import whole_number
 from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
 from .equations import Equations, Step
 
@@ -150,9 +149,8 @@ def one_pass(
     first = start if isinstance(start, Decomposition) else as_start(start).makeup(scenario)
     if d is not None:
         first = at_dimension(first, equations.law, d, seed)
-    budget = whole_number("evaluations", evaluations)
     begun = equations.repeated(first)
-    solved = integrate(equations, begun, step, times, rtol, budget, progress)
+    solved = integrate(equations, begun, step, times, rtol, evaluations, progress)
     name = "given weights" if isinstance(start, Decomposition) else str(start)
     return _answer(equations, name, step, solved, begin)
 

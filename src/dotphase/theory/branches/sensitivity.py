@@ -24,7 +24,6 @@ from ...results.estimate import Estimate
 from ...results.result import Result
 from ...scenario.arguments import checked
 from ...scenario.scenario import ALIASES, Scenario
-from ...scenario.validation import check_kind
 from ..solver.errors import solve_off_gauge
 from ..solver.solution import Solution
 from ..solver.solve import Minimum, Start, solve
@@ -59,7 +58,6 @@ def sensitivities(
 
         sensitivities(dotphase.solve(dotphase.paper(alpha=2), "semantic"))["sample_ratio"].test_error
     """
-    check_kind("solution", solution, Solution, "dotphase.solve(scenario)")
     rule, names = (
         rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol()),
         list(parameters),

@@ -9,7 +9,6 @@ from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
 from ...scenario.checks import check_scenario, is_scale_free
 from ...scenario.scenario import Scenario
-from ...scenario.validation import finite_number
 from ..state_evolution.nodes import BLOCK
 
 
@@ -56,9 +55,3 @@ def check_memory(scenario: Scenario, rule: Rule) -> None:
             f"rule: these nodes of {scenario.length} tokens and rank {scenario.ranks[0]} take {gigabytes(needed)} of "
             f"memory, {gigabytes(free)} are free; take fewer nodes, a lower rank or fewer tokens"
         )
-
-
-def check_precision(rtol: float | None) -> None:
-    """Refuse a precision that no computation can have."""
-    if rtol is not None:
-        finite_number("rtol", rtol, above=True)

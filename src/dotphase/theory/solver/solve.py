@@ -20,10 +20,9 @@ from ...overlaps.overlaps import Overlaps
 from ...results.estimate import Estimate
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
-from ...scenario.validation import check_kind, whole_number
 from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
-from .checks import check_memory, check_minimum, check_nodes, check_precision
+from .checks import check_memory, check_minimum, check_nodes
 from .globalisation import Task, from_nearby, from_start, levels, task_of
 from .newton import Trail
 from .options import SolverOptions
@@ -88,10 +87,6 @@ def solve(
     rule, minimum = Sobol(solver.coarse_nodes) if rule is None else rule, _minimum(minimum, start)
     check_minimum(scenario)
     scenario = scenario if d is None else replace(scenario, dimension=d)
-    check_precision(rtol)
-    whole_number("budget", budget)
-    if rule is not None:
-        check_kind("rule", rule, Rule, "dotphase.Sobol(2**13)")
     if rtol is not None:
         check_nodes(rule, budget)
     check_memory(scenario, rule)
