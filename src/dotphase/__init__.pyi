@@ -52,9 +52,9 @@ from .scenario import write_scenario as write_scenario
 from .theory.baseline import linear_baseline as linear_baseline
 from .theory.branches.curves import Branches as Branches
 from .theory.branches.curves import branches as branches
+from .theory.branches.node_sets import Transition as Transition
 from .theory.branches.phases import Phase as Phase
 from .theory.branches.phases import phase as phase
-from .theory.branches.roots import Transition as Transition
 from .theory.branches.search import find_fixed_points as find_fixed_points
 from .theory.branches.transitions import critical as critical
 from .theory.solver.options import SolverOptions as SolverOptions

@@ -23,8 +23,8 @@ from dotphase.finite.training.starts import start_weights
 from dotphase.numerics.rules import Sobol
 from dotphase.results.estimate import Estimate
 from dotphase.results.result import Result
+from dotphase.theory.branches.node_sets import Transition
 from dotphase.theory.branches.phases import phase_of
-from dotphase.theory.branches.roots import Transition
 from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
 from dotphase.theory.stability.clusters import Clusters
 from dotphase.theory.stability.one_step_result import OneStep, OneStepScan
@@ -34,7 +34,7 @@ ROOMS = (
     "theory.solver.solution",
     "theory.branches.curves",
     "theory.branches.phases",
-    "theory.branches.roots",
+    "theory.branches.node_sets",
     "theory.branches.sensitivity",
     "theory.stability.stability",
     "theory.stability.one_step_result",

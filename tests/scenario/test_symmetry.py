@@ -1,10 +1,13 @@
 """The symmetries a scenario is found to have are those it has."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from dotphase import attentions
 from dotphase.scenario.attentions.attention import Attention
-from dotphase.scenario.attentions.symmetry import symmetries
+from dotphase.scenario.attentions.symmetry import _invariances, symmetries
 from dotphase.scenario.presets import paper
 from dotphase.scenario.scenario import Scenario
 from dotphase.scenario.tokens import Positions, Tokens, isotropic, no_positions, opposite_positions
@@ -86,3 +89,40 @@ def test_without_symmetries_the_answer_is_the_same_within_errors():
     assert doubted.outcome == "converged"
     for name in ("test_error", "train_loss", "m"):
         assert abs(getattr(doubted, name).deviation(getattr(known, name))) < 3
+
+
+def _declared():
+    """Attentions of the catalogue, with numbers that have a symmetry and numbers that have none."""
+    even, uneven = [0.5, -0.2, 0.1, -0.2, 0.5], [0.5, -0.2, 0.1, 0.3, 0.4]
+    swapped = [[0.6, 0.2, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]
+    scored = ("softmax", "linear", "tempered", "causal", "sink", "sigmoid", "relu")
+    for name in scored:
+        for rank, tied in ((1, True), (2, True), (1, False), (2, False)):
+            yield getattr(attentions, name)(rank, tied)
+    for bias in (even, uneven, np.zeros(5)):
+        yield attentions.relative(1, bias=bias)
+        yield attentions.relative(1, tied=False, bias=bias)
+    yield from (attentions.kernel(2), attentions.heads(3, 1), attentions.heads(2, 2))
+    for matrix in (swapped, np.arange(9.0).reshape(3, 3), np.full((3, 3), 0.1 + 0.2)):
+        yield attentions.constant(matrix)
+        for mixing in (0.0, 0.3, 1.0):
+            yield attentions.mixture(matrix, mixing)
+            yield attentions.mixture(matrix, mixing, attentions.causal(2))
+            yield attentions.mixture(matrix, mixing, attentions.softmax(1, tied=False))
+
+
+@pytest.mark.parametrize("attention", list(_declared()), ids=str)
+def test_the_symmetries_an_attention_declares_are_those_that_trying_finds(attention):
+    assert callable(attention.symmetric)
+    assert _invariances(attention, 3) == _invariances(replace(attention, symmetric=True), 3)
+
+
+def test_a_wrong_declaration_is_seen_by_trying():
+    wrong = replace(attentions.causal(), symmetric=lambda order, signs: True)
+    assert _invariances(wrong, 3) != _invariances(replace(wrong, symmetric=True), 3)
+
+
+def test_a_mixture_with_a_users_function_is_tried():
+    own = Attention(lambda h: h @ h.T, rank=1)
+    assert attentions.mixture(np.eye(2), 0.5, own).symmetric is True
+    assert attentions.mixture(np.eye(2), 0.5, replace(own, symmetric=False)).symmetric is False

@@ -5,8 +5,9 @@ import pytest
 
 import dotphase
 from dotphase.numerics.rules import Sobol
-from dotphase.theory.branches.continuation import _present, follow, spinodal
+from dotphase.theory.branches.continuation import follow
 from dotphase.theory.branches.search import find_fixed_points
+from dotphase.theory.branches.spinodals import _present, spinodal
 
 RULE = Sobol(2**12)
 

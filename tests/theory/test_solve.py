@@ -116,13 +116,13 @@ def test_a_batch_is_what_single_solves_are_and_compiles_once():
     alone = [solve(scenario, "positional", rtol=None) for scenario in scenarios]
     for one, other in zip(together, alone, strict=True):
         assert one.to_dict() | {"seconds": 0} == other.to_dict() | {"seconds": 0}
-    before = [kernel._cache_size() for kernel in _kernels(structure)]
+    before = [len(kernel.programs) for kernel in _kernels(structure)]
     solve_many(
         [paper(1.2 + 0.1 * k, 0.2, sigma=0.45, ridge=0.02) for k in range(4)],
         "positional",
         rtol=None,
     )
-    assert [kernel._cache_size() for kernel in _kernels(structure)] == before
+    assert [len(kernel.programs) for kernel in _kernels(structure)] == before
 
 
 def _kernels(structure):

@@ -6,8 +6,9 @@ import pytest
 import dotphase
 from dotphase.numerics.rules import Sobol
 from dotphase.theory.branches.continuation import follow
+from dotphase.theory.branches.node_sets import scan_points
 from dotphase.theory.branches.phases import phase, phase_of
-from dotphase.theory.branches.roots import Absent, Difference, coarse_root, scan_points
+from dotphase.theory.branches.roots import Absent, Difference, coarse_root
 from dotphase.theory.branches.transitions import critical, critical_line
 
 RULE = Sobol(2**13)

@@ -1,7 +1,8 @@
 """Compilations are kept from one process to the next, in the user's cache folder: most of a first
 answer is compiling.
 
-What the user has set already stands; JAX's own `JAX_ENABLE_COMPILATION_CACHE=false` turns it off.
+The folder's size is bounded here: JAX's own bound needs one more library, and locks the folder at
+every access. What the user has set already stands; JAX's own `JAX_ENABLE_COMPILATION_CACHE=false` turns it off.
 """
 
 from __future__ import annotations

@@ -12,10 +12,12 @@ so that every point of coordinate space is a possible set of overlaps: q and V a
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import jax.numpy as jnp
 import numpy as np
 
-from ..numerics.compilation import compiled
+from ..numerics.kept_programs import kept
 from ..numerics.small_matrices import cholesky, inverted, transposed
 from . import correlated as joint
 from .overlaps import Factors, Overlaps, coordinate_layout
@@ -94,10 +96,17 @@ def _split(x, length: int, r_s: int, r_t: int):
     return _unpacked(C, r_s), _unpacked(V, r_s), m, jnp.sinh(phi)
 
 
-coordinates_of = compiled(to_coordinates, small=True)
-_overlaps = compiled(from_coordinates, small=True, static_argnums=2)
+coordinates_of = kept(to_coordinates, small=True)
+
+
+@lru_cache(maxsize=16)
+def _compiled_overlaps(rank: int):
+    def run(x, rho) -> Overlaps:
+        return from_coordinates(x, rho, rank)
+
+    return kept(run, rank, small=True)
 
 
 def overlaps_at(x: np.ndarray, rho: np.ndarray, rank: int) -> Overlaps:
     """The overlaps at coordinates x, as numpy arrays."""
-    return Overlaps(*map(np.asarray, _overlaps(x, rho, rank)))
+    return Overlaps(*map(np.asarray, _compiled_overlaps(rank)(x, rho)))

@@ -1,5 +1,8 @@
-"""Arrays in files, memory-mapped and never unpickled: `.npy`, `.npz` and
-safetensors."""
+"""Arrays in files, memory-mapped and never unpickled: `.npy`, `.npz` and safetensors.
+
+The reader of safetensors is ours because the library gives numpy no bfloat16, in which most models
+are published.
+"""
 
 from __future__ import annotations
 

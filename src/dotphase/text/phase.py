@@ -22,8 +22,8 @@ from .distribution import MeasuredTokens, tokens_from_samples
 from .sentences import Sentences
 
 if TYPE_CHECKING:
+    from ..theory.branches.node_sets import Transition
     from ..theory.branches.phases import Phase
-    from ..theory.branches.roots import Transition
 
 
 @under_any_name

@@ -1,13 +1,13 @@
 from .baseline import Baseline as Baseline
 from .baseline import linear_baseline as linear_baseline
 from .branches.continuation import follow as follow
-from .branches.continuation import spinodal as spinodal
 from .branches.phases import phase as phase
 from .branches.search import find_fixed_points as find_fixed_points
 from .branches.sensitivity import OptimalRidge as OptimalRidge
 from .branches.sensitivity import Sensitivity as Sensitivity
 from .branches.sensitivity import optimal_ridge as optimal_ridge
 from .branches.sensitivity import sensitivities as sensitivities
+from .branches.spinodals import spinodal as spinodal
 from .branches.transitions import critical as critical
 from .branches.transitions import critical_line as critical_line
 from .solver.solution import OUTCOMES as OUTCOMES

@@ -3,7 +3,8 @@ every answer.
 
 A foreign page can point its own domain name to this machine (DNS rebinding) and then send requests
 as if this were its server. Its Host header shows that domain name, so a Host must be an address,
-`localhost`, or one of the given names.
+`localhost`, or one of the given names. (Starlette's own check knows names only, and this machine
+may have any address.)
 """
 
 from __future__ import annotations

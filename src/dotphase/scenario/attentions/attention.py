@@ -45,8 +45,10 @@ class Attention:
     - `spread`: how a direction one would start from fills the columns, (k, rank): weights Q =
       directions @ spread. The identity unless given; an untied attention puts the same direction in
       its query and its key.
-    - `symmetric`: symmetries (of tokens and signs) are found by trying, on random fields, and used;
-      False: none are assumed, for a function that has them at most fields but not at all.
+    - `symmetric`: which symmetries of tokens and signs the function has (see `symmetry.py`). True:
+      they are found by trying, on random fields. False: none, for a function that has them at most
+      fields but not at all. A function `symmetric(order, signs, **parameters) -> bool` declares
+      them: whether S[P h s] = P S[h] Pᵀ. The attentions of the catalogue declare theirs.
     - `batched`: `function` takes many samples at once, on the last axis, (L, rank, N), and returns
       (L, L, N). The built-in ones are written so, because then every operation runs along the
       samples, which machines like; a function of one sample is lifted with `vmap` instead.
@@ -62,7 +64,7 @@ class Attention:
     parameters: Mapping[str, ArrayLike] = field(default_factory=dict)
     spread: ArrayLike | None = None
     batched: bool = False
-    symmetric: bool = True
+    symmetric: bool | Callable[..., bool] = True
     kind: str = "custom"
     settings: tuple[tuple[str, object], ...] = ()
 

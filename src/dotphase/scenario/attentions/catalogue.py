@@ -135,7 +135,13 @@ def kernel(rank: int = 1, width: float = 1.0) -> Attention:
     """
     numbers = {"width": _positive("width", width)}
     return Attention(
-        _kernel, rank, numbers, batched=True, kind="kernel", settings=(("rank", rank),)
+        _kernel,
+        rank,
+        numbers,
+        batched=True,
+        symmetric=_any,
+        kind="kernel",
+        settings=(("rank", rank),),
     )
 
 
@@ -155,7 +161,13 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
     settings = (("heads", heads), ("rank", rank))
     function = _Heads(heads)
     return Attention(
-        function, heads * rank, {"shares": given}, batched=True, kind="heads", settings=settings
+        function,
+        heads * rank,
+        {"shares": given},
+        batched=True,
+        symmetric=_any,
+        kind="heads",
+        settings=settings,
     )
 
 
@@ -168,7 +180,13 @@ def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
     """
     numbers = {"positional": freeze("positional", matrix, ndim=2)}
     return Attention(
-        _constant, rank, numbers, batched=True, kind="constant", settings=(("rank", rank),)
+        _constant,
+        rank,
+        numbers,
+        batched=True,
+        symmetric=_keeps_positional,
+        kind="constant",
+        settings=(("rank", rank),),
     )
 
 
@@ -201,10 +219,72 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         parameters,
         spread=semantic.spread,
         batched=semantic.batched,
-        symmetric=semantic.symmetric,
+        symmetric=_of_mixture(semantic.symmetric),
         kind="mixture" if semantic.kind != "custom" else "custom",
         settings=(("semantic", semantic),),
     )
+
+
+# -------------------------------------------- their symmetries: whether S[P h s] = P S[h] Pᵀ
+
+Order = tuple[int, ...]
+Signs = tuple[int, ...]
+
+
+def _any(order: Order, signs: Signs, **numbers: Any) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class _ScoredKeeps:
+    """Scores keep any signs of tied columns, and of untied ones equal signs of query and key; they
+    move with the tokens, and so do the rows of most functions of scores."""
+
+    rows: Callable[..., Any]
+    tied: bool
+
+    def __call__(self, order: Order, signs: Signs, **numbers: Any) -> bool:
+        half = len(signs) // 2
+        kept = self.tied or signs[:half] == signs[half:]
+        if self.rows is _causal:
+            return kept and order == tuple(range(len(order)))
+        if self.rows is _relative:
+            return kept and _keeps_bias(order, **numbers)
+        return kept
+
+
+def _keeps_positional(order: Order, signs: Signs, positional: Any) -> bool:
+    return _equal(positional[list(order)][:, list(order)], positional)
+
+
+def _keeps_bias(order: Order, bias: Any) -> bool:
+    """b_{P(j)−P(i)} = b_{j−i} for all i and j."""
+    before, after = np.arange(len(order)), np.asarray(order)
+    apart = lambda place: bias[place[None] - place[:, None] + len(order) - 1]
+    return len(bias) != 2 * len(order) - 1 or _equal(apart(before), apart(after))
+
+
+def _equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Up to rounding, as of numbers that were computed."""
+    return bool(np.abs(one - other).max() <= 1e-12 * np.abs(other).max())
+
+
+@dataclass(frozen=True)
+class _MixtureKeeps:
+    """What both parts keep; a part of no weight is not asked."""
+
+    semantic: Callable[..., bool]
+
+    def __call__(
+        self, order: Order, signs: Signs, positional: Any, mixing: Any, **numbers: Any
+    ) -> bool:
+        return (mixing == 0 or _keeps_positional(order, signs, positional)) and (
+            mixing == 1 or self.semantic(order, signs, **numbers)
+        )
+
+
+def _of_mixture(semantic: bool | Callable[..., bool]) -> bool | Callable[..., bool]:
+    return semantic if isinstance(semantic, bool) else _MixtureKeeps(semantic)
 
 
 # ------------------------------------------------------------- the functions, (L, r, N) → (L, L, N)
@@ -317,7 +397,14 @@ def _scored(kind: str, rows: Callable, rank: int, tied: bool, **numbers: Any) ->
     settings = (("rank", rank), ("tied", tied))
     function = _Scored(rows, tied)
     return Attention(
-        function, columns.shape[1], numbers, columns, batched=True, kind=kind, settings=settings
+        function,
+        columns.shape[1],
+        numbers,
+        columns,
+        batched=True,
+        symmetric=_ScoredKeeps(rows, tied),
+        kind=kind,
+        settings=settings,
     )
 
 

@@ -41,9 +41,9 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
     """All symmetries of the scenario of the kind above (at most 64; else the sign flips alone), the
     identity first.
 
-    They are found by trying: an attention is any function, and `TRIED` random fields, small and
-    large, tell a symmetry from none. Of an attention that says `symmetric=False` none but the
-    identity is taken.
+    The attentions of the catalogue declare theirs. Those of a user's function are found by trying:
+    random fields, small and large, tell a symmetry from none. Of an attention that says
+    `symmetric=False` none but the identity is taken.
     """
     largest_group = 64  # more images than this leave too few independent nodes
     length = scenario.length
@@ -70,15 +70,22 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
 
 @lru_cache(maxsize=256)
 def _invariances(attention: Attention, length: int) -> set[tuple]:
-    """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ at random fields h."""
-    sizes = (0.3, 1.0, 3.0)
-    tried = 24  # random fields, in equal parts of each of
+    """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ."""
     longest_permuted = 4  # beyond this many tokens no permutation is looked for but the reversal
     if not attention.symmetric:
         return {(tuple(range(length)), (1,) * attention.rank)}
     forward = tuple(range(length))
     orders = list(permutations(forward)) if length <= longest_permuted else [forward, forward[::-1]]
     pairs = [(order, signs_) for order in orders for signs_ in _signs(attention.rank)]
+    if attention.symmetric is True:
+        return _tried(attention, length, pairs)
+    return {pair for pair in pairs if attention.symmetric(*pair, **attention.values)}
+
+
+def _tried(attention: Attention, length: int, pairs: list[tuple]) -> set[tuple]:
+    """Those of the pairs with S[P h s] = P S[h] Pᵀ at random fields h."""
+    sizes = (0.3, 1.0, 3.0)
+    tried = 24  # random fields, in equal parts of each of
     fields = np.random.default_rng(0).normal(size=(length, attention.rank, tried)) * np.resize(
         sizes, tried
     )
@@ -91,7 +98,7 @@ def _invariances(attention: Attention, length: int) -> set[tuple]:
         each[..., finite] for each in np.split(found, len(pairs) + 1, axis=-1)
     )  # where it overflows nothing can be told
     tolerance = 1e-12 * (np.abs(before).max() + 1e-300)
-    permuted = {order: before[list(order)][:, list(order)] for order in orders}
+    permuted = {order: before[list(order)][:, list(order)] for order, _ in pairs}
     return {
         p
         for p, image in zip(pairs, after, strict=True)

@@ -7,7 +7,6 @@ branches' errors share cancels; the root's error is the scatter of p_r = p − D
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,39 +15,12 @@ import numpy as np
 
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
-from ...results.result import Result
 from ...scenario.scenario import Scenario
 from ..solver.solution import USABLE, Solution, SolveError
-from ..solver.solve import Minimum, Start, solve
+from ..solver.solve import Minimum
+from .continuation import Follower
 
-SEEDS = 4  # independent node sets
-SCANNED = 16  # points of the first scan for a change of sign
 EDGES = 5  # bisections towards the end of a branch, beyond which a change of sign may hide
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Transition(Result):
-    """Where something changes along a parameter.
-
-    - `location`: the parameter's value there, ± its standard error.
-    - `outcome`: "located", "imprecise" (the node budget did not bring the error down to what was
-      asked for) or "absent" (no change in the interval; the location is then not a number and
-      `reason` says why).
-    """
-
-    kind: str
-    along: str
-    location: Estimate
-    outcome: str
-    reason: str
-    evaluations: int
-    nodes: int
-    seconds: float = field(compare=False)
-
-    @property
-    def headline(self) -> str:
-        where = "no transition" if self.outcome == "absent" else f"{self.along} = {self.location}"
-        return f"{self.kind}: {where}" + (f" ({self.reason})" if self.reason else "")
 
 
 class Absent(ArithmeticError):
@@ -73,10 +45,15 @@ class Difference:
     sure: bool = False
     minimum: Minimum = None
     tried: Callable[[], None] = lambda: None
-    last: dict[str, Start] = field(default_factory=dict)
     missing: dict[str, dict[float, str]] = field(default_factory=dict)
     known: dict[tuple[float, Sobol], tuple[float, np.ndarray]] = field(default_factory=dict)
-    evaluations: int = 0
+
+    def __post_init__(self) -> None:
+        self.branches = {start: Follower(start, minimum=self.minimum) for start in self.starts}
+
+    @property
+    def evaluations(self) -> int:
+        return sum(branch.evaluations for branch in self.branches.values())
 
     def __call__(self, p: float, rule: Sobol) -> tuple[float, np.ndarray]:
         """D(p), not a number where a branch does not exist, and the replicates' deviations from it."""
@@ -87,17 +64,12 @@ class Difference:
 
     def _solved(self, p: float, rule: Sobol) -> tuple[float, np.ndarray]:
         scenario, found = self.scenario.vary(**{self.along: p}), []
-        for start in self.starts:
-            solution = solve(
-                scenario, self.last.get(start, start), rule=rule, rtol=None, minimum=self.minimum
-            )
-            if solution.outcome not in USABLE and start in self.last:
-                solution = solve(scenario, start, rule=rule, rtol=None, minimum=self.minimum)
-            self.evaluations += solution.evaluations
+        for start, branch in self.branches.items():
+            branch.rule = rule
+            solution = branch(scenario)
             if solution.outcome not in USABLE:
                 self.missing.setdefault(start, {})[p] = solution.outcome
                 return np.nan, np.full(rule.replicates, np.inf)
-            self.last[start] = solution
             found.append(solution)
         try:
             return self.of(found)
@@ -118,51 +90,6 @@ class Difference:
             how = " and ".join(sorted(set(places.values())))
             words.append(f"the {start} branch is missing at {self.along} = {where} ({how})")
         return "; ".join(words)
-
-
-def scan_points(between: tuple[float, float], count: int) -> np.ndarray:
-    """From the upper end to the lower, evenly in proportion where that makes sense."""
-    low, high = between
-    return np.geomspace(high, low, count) if low > 0 else np.linspace(high, low, count)
-
-
-def over_node_sets(
-    kind: str,
-    along: str,
-    rule: Sobol,
-    precision: float,
-    locate: Callable[[Sobol], tuple[float | None, int, str]],
-) -> Transition:
-    """A location as the mean over independent node sets, its error their standard error.
-
-    `locate(rule)` is the location on one set (None if there is none), the evaluations spent, and a
-    remark. For what is soft or rough, where to first order a replicate's own deviation does not say
-    enough.
-    """
-    began = time.perf_counter()
-    found = [locate(replace(rule, seed=rule.seed + seed)) for seed in range(SEEDS)]
-    places = [p for p, _, _ in found if p is not None]
-    spent, remarks = (
-        sum(n for _, n, _ in found),
-        list(dict.fromkeys(remark for *_, remark in found if remark)),
-    )
-    end = lambda location, outcome, reason: Transition(
-        kind, along, location, outcome, reason, spent, rule.count, time.perf_counter() - began
-    )
-    if len(places) < SEEDS:
-        some = (
-            f"on {len(places)} of {SEEDS} node sets at {', '.join(f'{p:.4g}' for p in places)}; "
-            if places
-            else ""
-        )
-        return end(Estimate(np.nan, np.inf), "absent", some + "; ".join(remarks))
-    location = Estimate(float(np.mean(places)), float(np.std(places, ddof=1) / np.sqrt(SEEDS)))
-    if location.error <= precision:
-        return end(location, "located", "; ".join(remarks))
-    sets = (
-        f"{SEEDS} node sets of {rule.count} nodes put it at {', '.join(f'{p:.4g}' for p in places)}"
-    )
-    return end(location, "imprecise", "; ".join([sets, *remarks]))
 
 
 def coarse_root(difference: Difference, points: np.ndarray, rule: Sobol, precision: float) -> float:

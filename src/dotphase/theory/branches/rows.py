@@ -166,7 +166,7 @@ def margin_between(one: Found, two: Found, rule: Sobol) -> tuple[float, float]:
     if one.line is None or two.line is None:
         return margin, np.inf
     if one.solution.nodes == two.solution.nodes:
-        apart = one.line.deviations.train_loss - two.line.deviations.train_loss
+        apart = one.line.deviations.scatter.train_loss - two.line.deviations.scatter.train_loss
         return margin, float(rule.error(apart))
     errors = [float(found.solution.train_loss.error) for found in (one, two)]
     return margin, float(np.linalg.norm(errors))

@@ -28,6 +28,7 @@ from ..solver.errors import solve_off_gauge
 from ..solver.solution import Solution
 from ..solver.solve import Minimum, Start, solve
 from ..stability.linearised import Linearised, linearise
+from .continuation import Follower
 
 PARAMETERS = ("sample_ratio", "ridge", "mixing", "token_deviation")
 SEEDS = 4  # independent node sets, whose scatter is the error of a derivative
@@ -162,20 +163,12 @@ def _optimum(
     there."""
     from scipy.optimize import brentq
 
-    last: Start = start
+    branch = Follower(start, rule, None, minimum)
 
     def slope(log_ridge: float) -> float:
-        nonlocal last
-        solution = solve(
-            scenario.vary(ridge=float(np.exp(log_ridge))),
-            last,
-            rule=rule,
-            rtol=None,
-            minimum=minimum,
-        )
+        solution = branch(scenario.vary(ridge=float(np.exp(log_ridge))))
         if solution.outcome != "converged":
             raise ArithmeticError(solution.reason)
-        last = solution
         return float(derivative(linearise(solution, rule), "ridge")[0]) * solution.scenario.ridge
 
     low, high = np.log(between)

@@ -35,19 +35,11 @@ from ..solver.starts import NAMES, usual_starts
 from ..stability.linearised import linearise
 from ..stability.spectra import spectra
 from ..stability.stability import LETTERS, PARTS, named_eigenvalues
-from .continuation import spinodal
+from .node_sets import SCANNED, Transition, over_node_sets, scan_points
 from .phases import phase, stability_of
-from .roots import (
-    SCANNED,
-    Absent,
-    Difference,
-    Transition,
-    coarse_root,
-    over_node_sets,
-    refined_root,
-    scan_points,
-)
+from .roots import Absent, Difference, coarse_root, refined_root
 from .search import is_saddle
+from .spinodals import spinodal
 
 KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
 SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
@@ -236,8 +228,8 @@ def _check_crossing(
     if "mixed" in pair and reason:
         raise Absent(reason)
     for name in pair:
-        solution = difference.last.get(name)
-        if isinstance(solution, Solution) and is_saddle(solution):
+        solution = difference.branches[name].last
+        if solution is not None and is_saddle(solution):
             raise Absent(
                 f"the losses of the {' and the '.join(pair)} branch cross at {difference.along} = "
                 f"{location:.4g}, but there the {name} one is a saddle, {stability_of(solution)}"

@@ -7,7 +7,7 @@ from functools import lru_cache
 import jax
 import numpy as np
 
-from ...numerics.compilation import compiled
+from ...numerics.kept_programs import kept
 from ...numerics.rules import Sobol
 from ...overlaps.coordinates import from_coordinates, overlaps_at
 from ...overlaps.correlated import single
@@ -16,10 +16,10 @@ from ...results.estimate import Estimate
 from ...scenario.scenario import Scenario, Structure
 from ..state_evolution.evaluator import Evaluator, Point
 from ..state_evolution.half_steps import conjugates
-from .errors import Deviations, deviations, observable_errors
-from .newton import Trail
-from .solution import Joint, Scatter, Solution
+from .errors import Scatter, deviations, observable_errors
+from .solution import Joint, Solution
 from .starts import mechanism, vanished
+from .trail import Trail
 
 SIGNAL = {"semantic": "theta", "positional": "m"}  # the overlap a start is named for
 
@@ -88,13 +88,10 @@ def _errors(evaluator: Evaluator, trail: Trail, overlaps: Overlaps) -> tuple[Ove
         return Overlaps(*(np.full_like(part, np.inf) for part in overlaps)), Scatter(
             unknown, unknown
         )
-    apart: Deviations = deviations(evaluator, trail.point)
-    moved = _pushed(
-        trail.point.x, evaluator.rho, apart.coordinates @ evaluator.basis, overlaps.q.shape[-1]
-    )
-    return Overlaps(*(rule.error(np.asarray(part)) for part in moved)), Scatter(
-        apart.test_error, apart.train_loss
-    )
+    apart = deviations(evaluator, trail.point)
+    push = _push(overlaps.q.shape[-1])
+    moved = push(trail.point.x, evaluator.rho, apart.coordinates @ evaluator.basis)
+    return Overlaps(*(rule.error(np.asarray(part)) for part in moved)), apart.scatter
 
 
 def _outcome(
@@ -135,15 +132,18 @@ def collapse(branch: str, overlaps: Overlaps) -> str:
 
 @lru_cache(maxsize=64)
 def _conjugates(structure: Structure):
-    return compiled(
-        lambda values, x, moments: conjugates(structure, values, x, moments), small=True
-    )
+    def run(values, x, moments) -> Overlaps:
+        return conjugates(structure, values, x, moments)
+
+    return kept(run, structure, small=True)
 
 
-def _push(x, rho, directions, r_s):
-    """Derivatives of the overlaps along each direction of coordinate space."""
-    push = lambda d: jax.jvp(lambda p: from_coordinates(p, rho, r_s), (x,), (d,))[1]
-    return jax.vmap(push)(directions)
+@lru_cache(maxsize=16)
+def _push(r_s: int):
+    """`(x, rho, directions) -> Overlaps`: their derivatives along directions of coordinate space."""
 
+    def run(x, rho, directions) -> Overlaps:
+        push = lambda d: jax.jvp(lambda p: from_coordinates(p, rho, r_s), (x,), (d,))[1]
+        return jax.vmap(push)(directions)
 
-_pushed = compiled(_push, small=True, static_argnums=3)
+    return kept(run, r_s, small=True)

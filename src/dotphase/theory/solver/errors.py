@@ -19,12 +19,18 @@ from ..state_evolution.evaluator import Evaluator, Point
 NULL = 1e-12  # of the largest singular value: a direction in which nothing is known
 
 
-class Deviations(NamedTuple):
-    """Of each replicate: `coordinates` dx_r, (R, n), `test_error` and `train_loss`, (R,)."""
+class Scatter(NamedTuple):
+    """How far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R,) each."""
 
-    coordinates: np.ndarray
     test_error: np.ndarray
     train_loss: np.ndarray
+
+
+class Deviations(NamedTuple):
+    """Of each replicate: `coordinates` dx_r, (R, n), and the `scatter` of ε_g and ε_t."""
+
+    coordinates: np.ndarray
+    scatter: Scatter
 
 
 def deviations(evaluator: Evaluator, point: Point) -> Deviations:
@@ -32,13 +38,13 @@ def deviations(evaluator: Evaluator, point: Point) -> Deviations:
     dx = -solve_off_gauge(point.slope, point.scatter.T, point.gauge).T
     moved = point.observable_scatter + dx @ point.observable_slope
     train_loss = point.energy_scatter if isinstance(evaluator.minimum, Lowest) else moved[:, 1]
-    return Deviations(dx, moved[:, 0], train_loss)
+    return Deviations(dx, Scatter(moved[:, 0], train_loss))
 
 
 def observable_errors(evaluator: Evaluator, point: Point) -> np.ndarray:
     """Standard errors of test error and training loss, (2,)."""
     apart = deviations(evaluator, point)
-    return evaluator.rule.error(np.column_stack([apart.test_error, apart.train_loss]))
+    return evaluator.rule.error(np.column_stack(apart.scatter))
 
 
 def solve_off_gauge(matrix: np.ndarray, right: np.ndarray, gauge: np.ndarray) -> np.ndarray:

@@ -17,9 +17,10 @@ from ...overlaps.symmetric import Group, stabiliser
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator, evaluator_of, finite
-from .newton import Trail, fixed_point, small_steps, step
+from .newton import fixed_point, small_steps, step
 from .options import SolverOptions
 from .starts import mechanism
+from .trail import Trail
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ go along its orbits, where J is singular.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,16 +23,7 @@ from ..state_evolution.evaluator import Evaluator, NodeMinima, Point, finite
 from .errors import observable_errors, solve_off_gauge
 from .options import SolverOptions
 from .reached import settle
-
-
-class Trail(NamedTuple):
-    """How an iteration ended: the last point, whether it is a fixed point, why not or not quite,
-    and what it took."""
-
-    point: Point
-    converged: bool
-    reason: str
-    evaluations: int
+from .trail import Trail
 
 
 class _Walk:
@@ -147,9 +137,7 @@ def fixed_point(
             if isinstance(evaluator.minimum, Reached):
                 # Converged for the minima in hand: are they still the reached ones?
                 end = settle(evaluator, point.x, options)
-                return Trail(
-                    end.point, end.converged, end.reason, walk.evaluations + end.evaluations
-                )
+                return end._replace(evaluations=walk.evaluations + end.evaluations)
             if walk.searched is not None and np.abs(point.x - walk.searched).max() < options.fresh:
                 return walk.end(True)
             walk.search()  # are they still the lowest ones?

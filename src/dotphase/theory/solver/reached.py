@@ -1,76 +1,103 @@
 """Fixed points where every sample sits in the minimum that training reaches.
 
-With the basins of the nodes frozen the map is smooth and Newton's method converges. But basins
-change with the overlaps: at the point found, some nodes start in another one. So the point is
-*settled*: the minima are found anew at every step, and what J misses, the nodes that change basin,
-is learned from step to step (Broyden's update),
+With the basins of the nodes held fixed the map is smooth and Newton's method converges. But basins
+change with the overlaps: at the point found, some nodes start in another one. So the minima are
+found anew at every step, and what the slope misses, the nodes that change basin, is learned from
+step to step (Broyden's update),
 
-    J ← J + (ΔF − J s) sᵀ / s·s,      s the step, ΔF the change of F along it, basins found anew on both sides.
+    J ← J + (ΔF − J s) sᵀ / s·s,      s the step, ΔF the change of F along it.
 
 On finitely many nodes F jumps by a node's share whenever one changes basin, so no x need solve F(x)
 = 0 exactly: F may change sign at such a jump. Steps that turn around are halved, and one that is
 small against the standard error ends it.
+
+**Reference**: C. G. Broyden, A class of methods for solving nonlinear simultaneous equations, Math.
+Comp. 19 (1965).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..state_evolution.evaluator import Evaluator, Point, finite
 from .errors import deviations, solve_off_gauge
 from .options import SolverOptions
+from .trail import Trail
 
 
-class Settled(NamedTuple):
-    """The point, whether its basins are those training reaches there, and why not; `evaluations` it
-    took."""
+@dataclass
+class QuasiNewton:
+    """The steps of an iteration whose slope is known in part; the rest is learned.
 
-    point: Point
-    converged: bool
-    reason: str
-    evaluations: int
+    - `longest`: move of any coordinate in one step.
+    - `growth`: by which a shortened step grows again; a step that turns around is halved.
+    - `learned`: what has been added to the slope; `share`: of a whole step that is taken; `last`:
+      the last step.
+    """
+
+    longest: float
+    growth: float = 1.0
+    learned: np.ndarray | float = 0.0
+    share: float = 1.0
+    last: np.ndarray | None = None
+
+    def step(self, slope: np.ndarray, change: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+        """The step from a point where F is `change`, shortened."""
+        dx = self.whole_step(slope, change, gauge)
+        turned = self.last is not None and dx @ self.last < 0
+        self.share = 0.5 * self.share if turned else min(1.0, self.growth * self.share)
+        self.last = self.share * dx * min(1.0, self.longest / max(np.abs(dx).max(), 1e-300))
+        return self.last
+
+    def whole_step(self, slope: np.ndarray, change: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+        """The step that Newton's method would take."""
+        return -solve_off_gauge(slope + self.learned, change, gauge)
+
+    def shorten(self) -> np.ndarray:
+        """A quarter of the last step, where the map is not defined at its end."""
+        assert self.last is not None
+        self.last = 0.25 * self.last
+        return self.last
+
+    def learn(self, slope: np.ndarray, change: np.ndarray) -> None:
+        """Take in how F changed along the last step, from a point of the given slope."""
+        assert self.last is not None
+        missed = change - (slope + self.learned) @ self.last
+        self.learned = self.learned + np.outer(missed, self.last) / (self.last @ self.last)
 
 
-def settle(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Settled:
-    """The fixed point near x, basins found anew; its slopes know about the nodes that change basin."""
+def settle(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Trail:
+    """The fixed point near x whose basins are those that training reaches there; its slopes count
+    the nodes that change basin."""
     point, spent = _anew(evaluator, x), 1
-    learned, last, share = np.zeros_like(point.slope), None, 1.0
+    iteration = QuasiNewton(options.reached_move)
     for _ in range(options.reached_steps):
         if not finite(point):
-            return Settled(
-                point, False, "the response is not positive where the reached minima lead", spent
-            )
-        here = point._replace(slope=point.slope + learned)
-        dx = -solve_off_gauge(here.slope, point.change, point.gauge)
-        share *= 0.5 if last is not None and dx @ last < 0 else 1.0
-        dx = dx * min(share, options.reached_move / max(np.abs(dx).max(), 1e-300))
+            reason = "the response is not positive where the reached minima lead"
+            return Trail(point, False, reason, spent)
+        dx = iteration.step(point.slope, point.change, point.gauge)
+        here = point._replace(slope=point.slope + iteration.learned)
         if (
             point.residual <= options.tolerance
             or _in_errors(evaluator, here, dx) <= options.rough_errors
         ):
             lowest = evaluator.lowest(point.x, point.minima)
-            if lowest.several == 0:  # nobody has another basin to change to
-                return Settled(point, True, "", spent)
+            if lowest.several == 0:  # no node has another basin to change to
+                return Trail(point, True, "", spent)
             minima = point.minima._replace(
                 several=lowest.several, higher=evaluator.apart(point.minima, lowest)
             )
-            return Settled(
-                _with_jumps(evaluator, point, options.probe)._replace(minima=minima),
-                True,
-                "",
-                spent + 1,
-            )
-        last = dx
+            at = _with_jumps(evaluator, point, options.probe)._replace(minima=minima)
+            return Trail(at, True, "", spent + 1)
         after, spent = _anew(evaluator, point.x + evaluator.basis.T @ dx), spent + 1
         if finite(after):
-            missed = after.change - point.change - (after.slope + learned) @ dx
-            learned = learned + np.outer(missed, dx) / (dx @ dx)
+            # Its own slope is that of the new point: what is learned holds for both.
+            iteration.learn(after.slope, after.change - point.change)
         point = after
-    return Settled(
-        point, False, f"basins of some nodes alternate: residual {point.residual:.1e}", spent
-    )
+    reason = f"basins of some nodes alternate: residual {point.residual:.1e}"
+    return Trail(point, False, reason, spent)
 
 
 def _with_jumps(evaluator: Evaluator, point: Point, probe: float) -> Point:

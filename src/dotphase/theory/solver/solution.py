@@ -15,6 +15,7 @@ from ...results.json import plain
 from ...results.result import Result
 from ...results.tables import brief, numbers, per_pair, per_token
 from ...scenario.scenario import Scenario
+from .errors import Scatter
 from .starts import mechanism as mechanism_of
 
 if TYPE_CHECKING:
@@ -35,13 +36,6 @@ USABLE = ("converged", "imprecise")  # outcomes that are fixed points of the kin
 
 class SolveError(RuntimeError):
     """Raised instead of returning a solution that is no answer, when `throw=True`."""
-
-
-class Scatter(NamedTuple):
-    """How far ε_g and ε_t of each replicate of the nodes lie from the pooled ones, (R,) each."""
-
-    test_error: np.ndarray
-    train_loss: np.ndarray
 
 
 class Joint(NamedTuple):

@@ -24,11 +24,11 @@ from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
 from .checks import check_memory, check_minimum, check_nodes
 from .globalisation import Task, from_nearby, from_start, levels, task_of
-from .newton import Trail
 from .options import SolverOptions
 from .solution import Solution, SolveError
 from .starts import as_state, check_overlaps, mechanism
 from .starts import start as named_start
+from .trail import Trail
 
 FRESH_SEED = 2**40  # added to the seed at each refinement: scrambles that nobody asks for
 Start = str | Overlaps | Solution

@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...inner.loss import energy, pull, times
-from ...numerics.compilation import compiled
+from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate
 from ...scenario.scenario import Structure
@@ -70,7 +70,7 @@ def compiled_jumps(structure: Structure):
         weight = jnp.where(apart, block.pooled[rival_of], 0.0)
         return Jumps(weight, height[count:] - height[rival_of], g[..., count:] - g[..., rival_of])
 
-    return compiled(run)
+    return kept(run, structure)
 
 
 def joined(parts: Sequence[Jumps]) -> Jumps:

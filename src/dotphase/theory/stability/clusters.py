@@ -32,7 +32,7 @@ import numpy as np
 from ...inner.loss import pull
 from ...inner.minimiser import descend
 from ...inner.search import search
-from ...numerics.compilation import compiled
+from ...numerics.kept_programs import kept
 from ...overlaps.overlaps import Moments
 from ...scenario.scenario import Structure
 from ..state_evolution.averages import Block
@@ -100,7 +100,7 @@ def compiled_clusters(structure: Structure):
             )
         return z, Averages(*rows)
 
-    return compiled(run)
+    return kept(run, structure)
 
 
 def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, shift, known):
@@ -162,7 +162,7 @@ def compiled_conjugates(structure: Structure):
         spread = within.q - between.q
         return Clusters(between.q, spread, within.V + y * spread, within.m, within.theta)
 
-    return compiled(run)
+    return kept(run, structure)
 
 
 def kinds(law, ridge: float, y: float, hats: Clusters) -> Kinds:

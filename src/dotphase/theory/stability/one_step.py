@@ -1,7 +1,7 @@
 """`one_step`: one step of replica-symmetry breaking, solved; the equations are in `clusters.py`.
 
-Newton's method starts at the replica-symmetric solution, with its slopes, and learns from step to
-step how they differ (Broyden's update). Δ = 0 is always a solution; where the prox jumps there is
+A quasi-Newton method starts at the replica-symmetric solution, with its slopes, and learns from
+step to step how they differ. Δ = 0 is always a solution; where the prox jumps there is
 another one, which is the one looked for.
 """
 
@@ -21,7 +21,7 @@ from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...scenario.checks import check_plain
 from ...scenario.scenario import Scenario
-from ..solver.errors import solve_off_gauge
+from ..solver.reached import QuasiNewton
 from ..solver.solution import Solution, SolveError
 from ..solver.solve import Start, solve
 from .breaking import SURE
@@ -121,13 +121,14 @@ def one_step_scan(
 
 @dataclass
 class _Walk:
-    """Where the iteration is: its `state`, the `slope` of F as far as it is known, and the minima
-    `known`."""
+    """Where the iteration is: its `state`, the `slope` of F it began with, the `iteration`, which
+    has learned what that misses, and the minima `known`."""
 
     map: ClusterMap
     state: np.ndarray
     slope: np.ndarray
     known: list[Any]
+    iteration: QuasiNewton
 
     def at(self, y: float, state: np.ndarray) -> Place | None:
         place, self.known = self.map(y, state, self.known)
@@ -136,37 +137,33 @@ class _Walk:
     def deviations(self, place: Place) -> np.ndarray:
         """How far each replicate's own solution lies from the pooled one, in invariant coordinates,
         (R, k)."""
-        return -solve_off_gauge(self.slope, place.change_scatter.T, place.gauge).T
+        return self.iteration.whole_step(self.slope, place.change_scatter.T, place.gauge).T
 
     def solve(self, y: float, tolerance: float, most: int) -> tuple[Place, str, int]:
         """Iterate to the solution at y: the place, why it is none (or nothing), and the evaluations
         it took."""
-        longest = 0.7  # move of any coordinate in one step; those of Δ are logarithms of its root
         close = 0.01  # a last step may not be longer than this, however large the errors
-        place, spent, share, last = self.at(y, self.state), 1, 1.0, None
+        place, spent, iteration = self.at(y, self.state), 1, self.iteration
+        iteration.share, iteration.last = 1.0, None
         if place is None:
             raise SolveError(f"one step of breaking: the response is not positive at y = {y:g}")
         while True:
-            dx = -solve_off_gauge(self.slope, place.change, place.gauge)
+            whole = iteration.whole_step(self.slope, place.change, place.gauge)
             errors = self.map.evaluator.rule.error(self.deviations(place))
-            if (np.abs(dx) <= np.minimum(tolerance * errors, close) + 1e-9).all():
+            if (np.abs(whole) <= np.minimum(tolerance * errors, close) + 1e-9).all():
                 self.state = place.state
                 return place, "", spent
-            share = 0.5 * share if last is not None and dx @ last < 0 else min(1.0, 1.5 * share)
-            dx = last = share * dx * min(1.0, longest / np.abs(dx).max())
+            dx = iteration.step(self.slope, place.change, place.gauge)
             after, spent = self.at(y, place.state + self.map.basis.T @ dx), spent + 1
             while after is None and spent < most:
-                dx = last = 0.25 * dx
+                dx = iteration.shorten()
                 after, spent = self.at(y, place.state + self.map.basis.T @ dx), spent + 1
             if after is None or spent >= most:
                 change = np.abs(place.change).max()
-                return (
-                    place,
-                    f"the map still changes coordinates by {change:.1e} after {spent} evaluations",
-                    spent,
-                )
-            missed = after.change - place.change - self.slope @ dx
-            self.slope, place = self.slope + np.outer(missed, dx) / (dx @ dx), after
+                reason = f"the map still changes coordinates by {change:.1e}"
+                return place, f"{reason} after {spent} evaluations", spent
+            iteration.learn(self.slope, after.change - place.change)
+            place = after
 
 
 def _begin(symmetric: Solution, rule: Sobol, inner: int) -> _Walk:
@@ -177,7 +174,9 @@ def _begin(symmetric: Solution, rule: Sobol, inner: int) -> _Walk:
     start = Clusters((1 - first) * o.q, first * o.q, o.V, o.m, o.theta)
     slope, own = -0.5 * np.eye(len(here.basis)), len(at.point.slope)  # Δ' grows as √Δ
     slope[:own, :own] = at.point.slope
-    return _Walk(here, state_of(start, symmetric.scenario), slope, here.first_minima())
+    iteration = QuasiNewton(longest=0.7, growth=1.5)  # coordinates of Δ: logarithms of its root
+    state = state_of(start, symmetric.scenario)
+    return _Walk(here, state, slope, here.first_minima(), iteration)
 
 
 def _assemble(

@@ -22,8 +22,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...inner.loss import loss_derivatives
-from ...numerics.compilation import compiled
 from ...numerics.elimination import eliminate
+from ...numerics.kept_programs import kept
 from ...numerics.precision import in_double
 from ...numerics.small_matrices import inverse
 from ...numerics.threads import in_parallel
@@ -181,7 +181,7 @@ def compiled_squares(structure: Structure):
             groups * inside**2, -1
         )
 
-    return compiled(run)
+    return kept(run, structure)
 
 
 @lru_cache(maxsize=64)
@@ -204,4 +204,4 @@ def compiled_response(structure: Structure):
         )
         return values["sample_ratio"] * back.reshape(length * r_s**2, -1)
 
-    return compiled(run)
+    return kept(run, structure)

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from ...inner.minima import InnerMinimum, Lowest, Reached
-from ...numerics.compilation import compiled, on_device
+from ...numerics.compilation import on_device
+from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import at_once
 from ...overlaps.coordinates import distance, from_coordinates
@@ -226,7 +227,9 @@ class Evaluator:
         if len(self.turns) and np.isfinite(change).all():
             gauge = tangents(x, self.rho, self.turns, B)
             change = change - gauge.T @ (gauge @ change)
-            residual = _distance(x, x + B.T @ change, self.rho, self.structure.student.rank)
+            residual = _compiled_distance(self.structure.student.rank)(
+                x, x + B.T @ change, self.rho
+            )
         return Point(
             x=x,
             minima=minima,
@@ -289,6 +292,9 @@ def _fetched(result: Any) -> Any:
     return type(result)(result.minima, *map(np.asarray, result[1:]))
 
 
-@partial(compiled, small=True, static_argnums=3)
-def _distance(x, y, rho, r_s: int):
-    return distance(from_coordinates(x, rho, r_s), from_coordinates(y, rho, r_s), rho)
+@lru_cache(maxsize=16)
+def _compiled_distance(r_s: int):
+    def run(x, y, rho):
+        return distance(from_coordinates(x, rho, r_s), from_coordinates(y, rho, r_s), rho)
+
+    return kept(run, r_s, small=True)

@@ -37,7 +37,7 @@ from ...inner.loss import Problem, applied, over, times
 from ...inner.minima import Reached, flow
 from ...inner.minimiser import NEARLY, descend
 from ...inner.search import search
-from ...numerics.compilation import compiled
+from ...numerics.kept_programs import kept
 from ...numerics.small_matrices import inverse, inverted, transposed
 from ...overlaps.coordinates import distance, factors, from_coordinates, to_coordinates
 from ...overlaps.correlated import grouped, ungroup
@@ -152,7 +152,7 @@ def compiled_lowest(structure: Structure, rivals: int):
             BlockMinima(both, minima.rival_of), minima.gap, block.pooled @ minima.several
         )
 
-    return compiled(run)
+    return kept(run, structure, rivals)
 
 
 @lru_cache(maxsize=64)
@@ -165,7 +165,7 @@ def compiled_reached(structure: Structure, rivals: int, method: Reached):
         start, V = signal(structure, values, x, at)
         return without_rivals(flow(structure.student, at.problem, start, V, method).z, rivals)
 
-    return compiled(run)
+    return kept(run, structure, rivals, method)
 
 
 @lru_cache(maxsize=64)
@@ -179,7 +179,7 @@ def compiled_first(structure: Structure, rivals: int, signals: bool):
             signal(structure, values, x, at)[0] if signals else at.problem.centre, rivals
         )
 
-    return compiled(run, small=True)
+    return kept(run, structure, rivals, signals, small=True)
 
 
 def without_rivals(z, rivals: int) -> BlockMinima:
@@ -209,7 +209,7 @@ def compiled_evaluate(structure: Structure):
         unsettled = (~found.settled[: at.u.shape[-1]]).mean()
         return Evaluated(BlockMinima(found.z, rival_of), moments, slopes, unsettled)
 
-    return compiled(run)
+    return kept(run, structure)
 
 
 def conjugates(structure: Structure, values, x, moments) -> Overlaps:
@@ -295,4 +295,4 @@ def compiled_input(structure: Structure):
         )
         return pooled, apart, pushed, distance(here, there, rho)
 
-    return compiled(run, small=True)
+    return kept(run, structure, small=True)
