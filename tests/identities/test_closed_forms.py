@@ -84,7 +84,7 @@ _right_conjugates = equations.conjugates
 
 
 @pytest.mark.parametrize("wrong", [_flip_response, _forget_the_semantic_part, _double_the_noise])
-def test_a_wrong_equation_is_noticed(wrong, monkeypatch):
+def test_a_wrong_equation_is_noticed(wrong, monkeypatch, nothing_kept):
     alpha, ridge, tokens = CASES[3]
     monkeypatch.setattr(equations, "conjugates", wrong)
     equations.compiled_input.cache_clear()

@@ -154,7 +154,7 @@ LEFT_OUT = {
 
 
 @pytest.fixture
-def wrong(monkeypatch):
+def wrong(monkeypatch, nothing_kept):
     """Equations with some functions exchanged, compiled afresh before and after."""
 
     def exchange(functions):
