@@ -92,6 +92,32 @@ def test_types_shapes_and_precision_tell_programs_apart(folder):
     assert len(programs(folder)) == 5
 
 
+INVERT = """
+import jax, numpy as np
+from dotphase.numerics.kept_programs import kept
+run = kept(jax.numpy.linalg.inv)
+print(run(np.diag([2.0, 4.0]).astype(np.float32)).tolist(), len(run.programs))
+"""
+
+
+def test_a_program_that_calls_lapack_runs_in_a_process_that_has_lowered_none(tmp_path):
+    home = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    ran = [
+        subprocess.run([sys.executable, "-c", INVERT], env=home, capture_output=True, text=True)
+        for _ in range(2)
+    ]
+    assert [one.stdout for one in ran] == ["[[0.5, 0.0], [0.0, 0.25]] 1\n"] * 2
+    assert len(programs(tmp_path)) == 1
+
+
+def test_a_program_that_calls_back_is_not_kept(folder):
+    def run(x):
+        return jax.pure_callback(lambda x: 2 * x, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    assert kept(run)(np.ones(2, np.float32)).tolist() == [2, 2]
+    assert not programs(folder)
+
+
 def test_nothing_is_kept_where_nothing_may_be(folder):
     (folder / "file").write_text("")
     jax.config.update("jax_compilation_cache_dir", str(folder / "file" / "below"))
