@@ -45,7 +45,7 @@ class Claim:
         numbers = [
             str(number).replace(" ", "\N{NO-BREAK SPACE}") for number in (self.expected, self.found)
         ]
-        return [self.what, *numbers, shown, f"`{self.command}`"]
+        return [self.what, *numbers, shown]
 
 
 def stored(name: str) -> Any:
@@ -150,9 +150,9 @@ def crossings() -> Iterator[Claim]:
 def messages() -> Iterator[Claim]:
     """Message passing in the Bayes-optimal setting, against its state evolution."""
     for alpha, seeds, found, limit, _ in stored("bayes")["tables"]["messages"]["rows"]:
-        command = f"dotphase bayes --alpha {alpha} --d 2000 --seeds {seeds}"
+        command = "dotphase bayes --alpha ALPHA --d 2000 --seeds SEEDS"
         yield Claim(
-            f"Bayes-optimal ε at α = {alpha}, d = 2000",
+            f"Bayes-optimal ε at α = {alpha}, d = 2000, {seeds} seeds",
             as_estimate(limit),
             as_estimate(found),
             command,
@@ -204,44 +204,65 @@ IDENTITIES = {
 def coverage() -> Iterator[list[str]]:
     """Root mean square deviations of default solves from the truth, in units of the errors they
     quote."""
-    yield ["", "ε_g", "ε_t"]
+    yield ["scenario", "deviation of ε_g / quoted error", "deviation of ε_t / quoted error"]
     for name, row in stored("reached")["coverage"].items():
         yield [name, f"{row['test_error']['rms_z']:.2f}", f"{row['train_loss']['rms_z']:.2f}"]
 
 
 def identities() -> Iterator[list[str]]:
     """What holds exactly, and the tests that say so."""
-    yield ["", "held to", "recomputed by"]
+    yield ["identity", "largest deviation allowed", "word of the test (`-k`)"]
     for what, (held, tests) in IDENTITIES.items():
-        yield [what, held, f"`python -m pytest {tests}`"]
+        yield [what, held, f"`{tests.partition(' -k ')[2]}`"]
 
 
 def claims(group: str) -> Iterator[list[str]]:
     """The claims of a group, as rows."""
     _, make, expected, found = GROUPS[group]
-    yield ["", expected, found, "s.e.", "recomputed by"]
+    yield ["quantity", expected, found, "deviation (standard errors)"]
     yield from (claim.cells() for claim in make())
 
 
 def summary() -> Iterator[list[str]]:
     """In one row per group: how many claims, and how many hold."""
-    yield ["", "claims", f"within {MANY} standard errors", "largest deviation"]
-    for name, (title, make, *_) in GROUPS.items():
+    yield [
+        "table",
+        "claims",
+        f"within {MANY} standard errors",
+        "largest deviation (standard errors)",
+    ]
+    for title, make, *_ in GROUPS.values():
         z = [abs(claim.deviation) for claim in make() if claim.deviation is not None]
         yield [
-            f"[{title}](#claims-{name})",
+            f"[{title}](#{title.lower().replace(' ', '-')})",
             str(len(z)),
             str(sum(each < MANY for each in z)),
             f"{max(z):.1f}",
         ]
 
 
+def commands(name: str) -> str:
+    """What recomputes a table, in one line."""
+    if name == "summary":
+        return ""
+    if name == "coverage":
+        found = ["python -m benchmarks.reached coverage"]
+    elif name == "identities":
+        found = ["python -m pytest tests/identities"]
+    else:
+        found = list(dict.fromkeys(claim.command for claim in GROUPS[name][1]()))
+    return f"\nRecomputed by {', '.join(f'`{each}`' for each in found)}.\n"
+
+
 def table(name: str) -> str:
-    """A table of Markdown: `summary`, `coverage`, `identities`, or the claims of a group."""
+    """A table of Markdown, and the command that recomputes it: `summary`, `coverage`, `identities`,
+    or the claims of a group."""
     special = {"summary": summary, "coverage": coverage, "identities": identities}
     head, *rows = special[name]() if name in special else claims(name)
     line = lambda cells: "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-    return "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)]) + "\n"
+    return (
+        "\n".join([line(head), "|" + "---|" * len(head), *map(line, rows)]) + "\n" + commands(name)
+    )
 
 
 if __name__ == "__main__":

@@ -79,9 +79,6 @@ html_copy_source = False
 mathjax_path = (
     "mathjax.js"  # a single file, put there by _site.mathematics: pages work without a network
 )
-mathjax3_config = {
-    "tex": {"macros": {"E": r"\mathbb{E}", "R": r"\mathbb{R}", "Tr": r"\operatorname{Tr}"}}
-}
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
 

@@ -14,7 +14,6 @@ from . import (
     public,
     stored,
     tables,
-    validation,
 )
 from .sources import write_pages
 
@@ -27,6 +26,6 @@ def setup(app) -> dict:
         "config-inited",
         lambda app, config: write_pages(page for make in GENERATORS for page in make()),
     )
-    for part in (mathematics, explorer, stored, links, examples, figures, notebooks, validation):
+    for part in (mathematics, explorer, stored, links, examples, figures, notebooks):
         part.setup(app)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -2,30 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 
 from .sources import Page, table
 
+HEAD = """# Commands
+
+Every command has `--help`, with an example. Exit codes: 0 answered, 1 some points failed, 2 bad input (one line),
+3 no answer (stalled), 130 interrupted.
+
+## Options that many commands have
+
+Commands marked *scenario* have the first {count} options. Without them the scenario is the paper's task.
+
+{shared}
+"""
+
 
 def pages() -> Iterator[Page]:
-    """One page: every command with its arguments and options."""
+    """One page: every command with its own options; options of several commands stand once."""
     import typer
 
     from dotphase.cli.app import app
+    from dotphase.cli.options import SCENARIO
 
-    text = (
-        "# Commands\n\nEvery command has `--help`; most have `--json`. Exit codes: 0 answered, 1 some"
-        " points failed, 2 bad input (one line), 3 no answer (stalled), 130 interrupted.\n"
+    commands = list(_walk(typer.main.get_command(app), ["dotphase"]))
+    rows = {" ".join(path): [_row(each) for each in _parameters(one)] for path, one in commands}
+    counts = Counter(
+        tuple(row) for several in rows.values() for row in several if row[0].startswith("`--")
     )
-    for path, command in _walk(typer.main.get_command(app), ["dotphase"]):
-        text += f"\n({'-'.join(path)})=\n## {' '.join(path)}\n\n{_help(command)}\n\n"
-        text += f"```text\n{_usage(path, command)}\n```\n\n"
-        rows = [
-            _row(parameter)
-            for parameter in command.params
-            if getattr(parameter, "name", "") != "help"
-        ]
-        text += table(["option", "meaning", "default"], rows) if rows else ""
+    scenario = [tuple(row) for row in rows["dotphase solve"][: len(SCENARIO)]]
+    shared = [*scenario, *(row for row in counts if counts[row] > 1 and row not in scenario)]
+    columns = ["option", "meaning", "default"]
+    text = HEAD.format(count=len(scenario), shared=table(columns, map(list, shared)))
+    for path, command in commands:
+        name = " ".join(path)
+        own = [row for row in rows[name] if tuple(row) not in shared]
+        also = [row[0].split()[0] for row in rows[name] if tuple(row) in shared[len(scenario) :]]
+        words = ["*scenario*"] * any(tuple(row) in scenario for row in rows[name]) + also
+        text += f"\n({'-'.join(path)})=\n## {name}\n\n{_help(command)}\n"
+        text += f"Also: {', '.join(words)}.\n\n" if words else ""
+        text += table(columns, own) if own else ""
     yield "commands", text
 
 
@@ -38,17 +57,13 @@ def _walk(command, path: list[str]) -> Iterator[tuple[list[str], object]]:
         yield from _walk(inner, [*path, name])
 
 
+def _parameters(command) -> list:
+    return [each for each in command.params if getattr(each, "name", "") != "help"]
+
+
 def _help(command) -> str:
-    return (command.help or "").strip()
-
-
-def _usage(path: list[str], command) -> str:
-    arguments = [
-        p.name.upper() + ("…" if p.nargs != 1 else "")
-        for p in command.params
-        if p.param_type_name == "argument"
-    ]
-    return " ".join([*path, *arguments, "[OPTIONS]"])
+    """What a command does, and its example."""
+    return re.sub(r"Example: (.+)", r"```text\n\1\n```", (command.help or "").strip()) + "\n"
 
 
 def _row(parameter) -> list[str]:

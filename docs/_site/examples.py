@@ -22,7 +22,8 @@ kernelspec:
 HEAD = """# Gallery
 
 Every picture with the code that draws it. The first ones are scripts in `examples/`, executed when the site is built.
-The others are the [figures of the paper and further ones](../figures.md), each with its study, its code and its data.
+The others are the [figures of the paper and further ones](../figures/index.md), one per page,
+with study, code and data.
 
 """
 
@@ -77,7 +78,7 @@ def _grid(cards: str) -> str:
 
 
 def _toctree(listed: str) -> str:
-    return f"\n```{{toctree}}\n:hidden:\n\n{listed}../figures\n```\n"
+    return f"\n```{{toctree}}\n:hidden:\n\n{listed}../figures/index\n```\n"
 
 
 def setup(app) -> None:

@@ -29,6 +29,25 @@ SURE = {
 IN_CODE = re.compile(r"\b(?:dotphase|dp)\.([A-Za-z]\w*)")
 
 
+GENERATED = {  # sources to which pages link, and the pages that the site makes of them
+    r"examples/(\w+)\.py": r"examples/\1.md",
+    r"src/dotphase/__init__\.pyi": "api/index.md",
+    r"src/dotphase/cli/app\.py": "commands.md",
+    r"src/dotphase/scenario/tables\.py": "scenario-files.md",
+    r"src/dotphase/studies/study/study\.py": "study-files.md",
+}
+
+
+def to_generated(app, page: str, source: list[str]) -> None:
+    """Links to a source file, which lead somewhere wherever the Markdown is read, lead to the
+    generated page where the site has one."""
+    up = "../" * page.count("/")
+    for file, made in GENERATED.items():
+        source[0] = re.sub(
+            rf"\]\({re.escape(up)}\.\./{file}\)", f"]({up}generated/{made})", source[0]
+        )
+
+
 class SeenIn(SphinxDirective):
     """Where a public name is used on this site, and its letters."""
 
@@ -179,5 +198,6 @@ def _line(title: str, links: list[tuple[str, str, str]], app, page: str) -> node
 def setup(app) -> None:
     """The directive and the two passes."""
     app.add_directive("seen-in", SeenIn)
+    app.connect("source-read", to_generated)
     app.connect("doctree-read", link_names)
     app.connect("doctree-resolved", fill)

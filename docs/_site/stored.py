@@ -1,22 +1,33 @@
 """Numbers and tables of pages, from `docs/results/*.json`: no page has a measured number typed into
 it.
 
-{stored}`reached:transitions/train-loss, lowest, ω = 0.3/location`    a number, or value ± error
+    python docs/_site/stored.py         writes the tables into the pages
 
-```{stored-table} transitions:replicon
-```
+A table stands in its page, between two comments, so that it can also be read where the page is not
+built:
+
+    <!-- stored transitions:replicon -->
+    <!-- end of stored -->
+
+`claims training` in place of `stored …` is a table of `benchmarks.validation`. A number in a
+sentence is a role, {stored}`reached:transitions/train-loss, lowest, ω = 0.3/location`.
 """
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from docutils import nodes
-from sphinx.util.docutils import SphinxDirective, SphinxRole
-
-from .sources import RESULTS, table
+DOCS = Path(__file__).resolve().parent.parent
+RESULTS = DOCS / "results"
+BLOCK = re.compile(
+    r"(?P<head><!-- (?P<what>stored|claims) (?P<place>.+?) -->\n).*?(?=<!-- end of (?P=what) -->)",
+    re.DOTALL,
+)
 
 
 @cache
@@ -49,44 +60,74 @@ def show(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-class Stored(SphinxRole):
-    """One number."""
+def stored_table(place: str) -> str:
+    """A stored table, and the command that recomputes it."""
+    from _site.sources import table
 
-    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        self.env.note_dependency(str(RESULTS / f"{self.text.partition(':')[0]}.json"))
-        try:
-            return [nodes.Text(show(look_up(self.text)))], []
-        except (KeyError, IndexError, OSError) as error:
-            message = self.inliner.reporter.error(
-                f"stored: nothing at {self.text!r} ({error!r})", line=self.lineno
-            )
-            return [], [message]
+    name, _, key = place.partition(":")
+    found = results(name)["tables"][key]
+    text = table(found["columns"], [[show(cell) for cell in row] for row in found["rows"]])
+    command = f"Recomputed by `{found['command']}`." if found.get("command") else ""
+    return text + "\n" + " ".join(filter(None, [found.get("note"), command])) + "\n"
 
 
-class StoredTable(SphinxDirective):
-    """A table, with the command that recomputes it."""
+def claims_table(name: str) -> str:
+    """A table of claims, and the commands that recompute it."""
+    from benchmarks.validation import table
 
-    required_arguments = 1
-    final_argument_whitespace = True
+    return table(name).strip() + "\n"
 
-    def run(self) -> list[nodes.Node]:
-        name, _, key = self.arguments[0].partition(":")
-        self.env.note_dependency(str(RESULTS / f"{name}.json"))
-        found = results(name)["tables"][key]
-        text = table(found["columns"], [[show(cell) for cell in row] for row in found["rows"]])
-        text += "\n" + " ".join(
-            filter(
-                None,
-                [
-                    found.get("note"),
-                    f"Recomputed by `{found['command']}`." if found.get("command") else "",
-                ],
-            )
-        )
-        return self.parse_text_to_nodes(text)
+
+def filled(text: str) -> str:
+    """A page with its tables as they are stored now."""
+    makers = {"stored": stored_table, "claims": claims_table}
+    return BLOCK.sub(lambda match: match["head"] + makers[match["what"]](match["place"]), text)
+
+
+def pages() -> list[Path]:
+    """The pages that people write."""
+    made = {"_build", "generated"}
+    return [
+        path for path in sorted(DOCS.rglob("*.md")) if not made & set(path.relative_to(DOCS).parts)
+    ]
+
+
+def write_tables() -> None:
+    """Write every page whose tables are not those stored."""
+    for path in pages():
+        text = path.read_text(encoding="utf-8")
+        if (new := filled(text)) != text:
+            path.write_text(new, encoding="utf-8")
+            print(path.relative_to(DOCS.parent))
 
 
 def setup(app) -> None:
-    """The role and the directive."""
+    """The role of one number; a page with tables that are not the stored ones is an error."""
+    from docutils import nodes
+    from sphinx.util.docutils import SphinxRole
+    from sphinx.util.logging import getLogger
+
+    class Stored(SphinxRole):
+        def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+            self.env.note_dependency(str(RESULTS / f"{self.text.partition(':')[0]}.json"))
+            try:
+                return [nodes.Text(show(look_up(self.text)))], []
+            except (KeyError, IndexError, OSError) as error:
+                message = self.inliner.reporter.error(
+                    f"stored: nothing at {self.text!r} ({error!r})", line=self.lineno
+                )
+                return [], [message]
+
+    def compare(app, page: str, source: list[str]) -> None:
+        if filled(source[0]) != source[0]:
+            getLogger(__name__).warning(
+                "tables are not those stored: python docs/_site/stored.py", location=page
+            )
+
     app.add_role("stored", Stored())
-    app.add_directive("stored-table", StoredTable)
+    app.connect("source-read", compare)
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(DOCS), str(DOCS.parent)]
+    write_tables()

@@ -6,6 +6,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -16,6 +17,8 @@ import dotphase
 STUB = Path(dotphase.__file__).with_suffix(".pyi")
 NAMES = [name for name in dotphase.__all__ if not isinstance(getattr(dotphase, name), ModuleType)]
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(dotphase, name))]
+
+MODULES = ["", *(name for name in dotphase.__all__ if name not in NAMES)]
 
 
 def test_the_stub_lists_what_there_is():
@@ -50,6 +53,18 @@ def test_help_of_a_function_names_its_arguments_and_shows_an_example(name):
     unnamed = [each for each in inspect.signature(function).parameters if f"`{each}" not in text]
     assert not unnamed, f"{name}: {', '.join(unnamed)} not explained"
     assert "**Example**" in text, name
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_help_of_every_function_says_what_it_returns(module):
+    loaded = import_module(f"dotphase.{module}" if module else "dotphase")
+    found = {name: getattr(loaded, name) for name in loaded.__all__}
+    silent = [
+        name
+        for name, function in found.items()
+        if inspect.isfunction(inspect.unwrap(function)) and "**Returns**" not in function.__doc__
+    ]
+    assert not silent, silent
 
 
 def test_importing_costs_nothing_and_an_unknown_name_is_an_attribute_error():

@@ -141,11 +141,12 @@ def test_the_words():
         {"density": Estimate(0.01, 0.001), "squared_jump": Estimate(0.002, 0.0001)},
     )
     weak = Breaking(sure, 0.02, **jumps, ratio=Estimate(0.05, 0.01))
-    assert weak.verdict == "weakly broken: Δ/q = 0.050 ± 0.010"
-    assert replace(weak, ratio=Estimate(0.9, 0.1)).verdict == "broken: Δ of the order of q"
-    assert replace(weak, regular=Estimate(1.3, 0.1)).verdict == "broken: regular part 1.30 ± 0.10"
+    assert weak.verdict == "weakly broken: Δ/q = 0.050 ± 0.010, below 0.5"
+    assert replace(weak, ratio=Estimate(0.9, 0.1)).verdict == "broken: Δ/q = 0.90 ± 0.10, above 0.5"
+    assert replace(weak, regular=Estimate(1.3, 0.1)).verdict == "broken: replicon 1.30 ± 0.10"
     assert (
-        replace(weak, regular=Estimate(0.9, 0.1)).verdict == "undecided: regular part 0.90 ± 0.10"
+        replace(weak, regular=Estimate(0.9, 0.1)).verdict
+        == "undecided: replicon 0.90 ± 0.10, within two errors of one"
     )
     assert replace(weak, ratio=None).verdict == "undecided: 2.00% of samples have several minima"
     assert Breaking(sure, 0.0, Estimate(0.0), None, Estimate(0.0)).verdict == "replica symmetric"

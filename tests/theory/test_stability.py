@@ -164,7 +164,7 @@ def test_the_verdict_wants_two_errors():
     assert judged(1.1, 0.06) == "undecided along θ"
     assert judged(1.1, 0.04) == "unstable along θ"
     assert judged(-4.0, 0.1) == "stable"  # oscillates, which damping cures
-    assert judged(0.5, 0.1, radius=1.3) == "broken: regular part 1.30 ± 0.10"
+    assert judged(0.5, 0.1, radius=1.3) == "broken: replicon 1.30 ± 0.10"
 
 
 @pytest.mark.slow

@@ -109,6 +109,8 @@ def bayes(
     - `rule`: of the Gaussian averages; 2^15 scrambled Sobol' points unless given.
     - `iterations`: the most that are made; `tolerance`: on the relative change of V in one of them.
 
+    **Returns**: a `BayesSolution`: the test error, overlaps and outcome.
+
     **Example**: `bayes(paper(alpha=0.3)).test_error`; below α = 1/6 it is the linear baseline's.
     """
     if start not in STARTS:
@@ -193,6 +195,8 @@ def weak_recovery(scenario: Scenario) -> Threshold:
     a linear map times α: the threshold is one over its spectral radius. The average is of degree
     four in u, for which few Gauss–Hermite nodes are exact. Zero where the signs leave a mean: then
     any α teaches something.
+
+    **Returns**: a `Threshold`.
     """
     signs, law = signs_of(scenario), scenario.law
     length, r_t = scenario.length, scenario.teacher.rank

@@ -147,6 +147,8 @@ def bayes_message_passing(
     - `damping`: the share of the old state kept. Undamped, one seed in three swings for ever at d =
       1000, α = 0.4.
     - `rule`: of the average that is the test error.
+
+    **Returns**: `BayesRuns`, one per seed.
     """
     check_plain("Bayes-optimal inference", scenario)
     begin, signs = perf_counter(), signs_of(scenario)

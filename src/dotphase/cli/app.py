@@ -10,7 +10,8 @@ from . import counting, dynamics, finite, learn, phases, reproduce, studies, tex
 from .errors import Commands
 
 app: typer.Typer = typer.Typer(
-    help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.",
+    help="When does attention learn position, and when does it learn meaning? Theory, message passing and training.\n\n"
+    "Example: dotphase solve --alpha 2 --omega 0.3",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -11,7 +11,8 @@ from .errors import Commands
 from .options import Json, folder, print_table
 
 app: typer.Typer = typer.Typer(
-    help="The counting task. One small transformer that attends to positions or to letters.",
+    help="The counting task. One small transformer that attends to positions or to letters.\n\n"
+    "Example: dotphase counting train --mechanism positional --out run",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=Commands,
@@ -34,7 +35,10 @@ def train(
     learning_rate: Annotated[float, typer.Option(help="Adam's step size.")] = 1e-3,
     as_json: Json = False,
 ) -> None:
-    """Train a mechanism over several seeds. Prints what each seed learned."""
+    """Train a mechanism over several seeds. Prints what each seed learned.
+
+    Example: dotphase counting train --mechanism positional --out run
+    """
     from ..counting import CountingTask, Experiment, Recipe
     from ..counting import train as train_run
     from ..counting.metrics import require_enough
@@ -70,7 +74,10 @@ def surgery(
     as_json: Json = False,
 ) -> None:
     """Remove the restriction of a trained run. Adds noise, continues with plain SGD, and prints
-    what remains."""
+    what remains.
+
+    Example: dotphase counting surgery run
+    """
     from ..counting import Recipe, Surgery, load, perform, what_stayed
 
     before = load(directory)
@@ -97,7 +104,10 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Draw the attention of trained models on a sentence. Also their learning curves; prints their
-    answers."""
+    answers.
+
+    Example: dotphase counting show run --sentence BAADEBCMMA
+    """
     from ..counting import load
     from ..counting.plots import learning_curves
     from ..counting.show import look

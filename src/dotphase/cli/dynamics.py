@@ -32,26 +32,35 @@ def dynamics(
     rate: Annotated[float, typer.Option("--rate", help="η, the step on one sample's loss.")] = 10.0,
     until: Annotated[float, typer.Option("--until", help="Samples seen, in units of d.")] = 100.0,
     evaluations: Annotated[
-        int, typer.Option("--evaluations", min=1, help="The most the integrator makes.")
+        int,
+        typer.Option(
+            "--evaluations", min=1, help="Largest number of evaluations of the equations."
+        ),
     ] = 20_000,
     decay: Annotated[
         float | None, typer.Option("--decay", help="λ₁, the ridge of one sample. [default: λ/α]")
     ] = None,
     d: Annotated[
-        int | None, typer.Option("--d", help="Give a random start the overlaps it has at this d.")
+        int | None,
+        typer.Option(
+            "--d",
+            help="Dimension of the simulation; a random start then has overlaps of order 1/√d.",
+        ),
     ] = None,
-    seeds: Annotated[
-        int, typer.Option("--seeds", help="Also simulate at --d, with so many seeds.")
-    ] = 0,
+    seeds: Annotated[int, typer.Option("--seeds", help="Number of simulations at --d.")] = 0,
     flow: Annotated[
         bool,
         typer.Option(
-            "--flow", help="Rest points of the flow, and the rates at which it leaves them."
+            "--flow", help="Print the rest points of the flow and their growth rates instead."
         ),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Learn in one pass over fresh samples: the equations as d → ∞, compared with a simulation."""
+    """One-pass learning: every sample is used once. Solves the equations as d → ∞, and compares them
+    with a simulation.
+
+    Example: dotphase dynamics --rate 20 --until 40 --d 1000 --seeds 4
+    """
     first = chosen_start(start, shares)
     if seeds < 0 or (seeds and d is None):
         raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
@@ -89,13 +98,16 @@ def dynamics(
 def bayes(
     task: Scenario,
     d: Annotated[
-        int | None, typer.Option("--d", help="Also message passing at this dimension.")
+        int | None, typer.Option("--d", help="Also run message passing at this dimension.")
     ] = None,
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The Bayes-optimal limit: the lowest test error that any method can have with αd samples, and
-    the α of weak recovery."""
+    """The Bayes-optimal limit. The lowest test error that any method can have with αd samples, and
+    the α of weak recovery.
+
+    Example: dotphase bayes --alpha 0.4
+    """
     if seeds < 1:
         raise ValueError(f"--seeds: at least one is needed, got {seeds}")
     from ..bayes.limit import bayes as solve_bayes

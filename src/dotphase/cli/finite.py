@@ -45,7 +45,10 @@ def train(
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Train the student on αd samples and print what it learned."""
+    """Train the student on αd samples and print what it learned.
+
+    Example: dotphase train --start positional --d 500 --seeds 4
+    """
     from ..finite.training.training import train as run
 
     with _kept(checkpoint):
@@ -78,7 +81,10 @@ def gamp(
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Find a critical point of training by message passing."""
+    """Find a critical point of training by message passing.
+
+    Example: dotphase gamp --alpha 2 --d 500 --seeds 4
+    """
     from ..finite.message_passing.gamp import gamp as run
 
     with _kept(checkpoint):
@@ -101,7 +107,10 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare theory, message passing and training. With standard errors, and deviations in units
-    of them."""
+    of them.
+
+    Example: dotphase compare --alpha 2 --d 500 --picture compare.png
+    """
     from ..comparison.compare import compare as run
     from ..comparison.plots import draw_comparison
 

@@ -46,7 +46,10 @@ def learn(
     ] = 8,
     cut: Annotated[
         float,
-        typer.Option("--cut", help="Fraction of ‖Q‖² below which forces wait for a mode."),
+        typer.Option(
+            "--cut",
+            help="Forces are summed until they change ‖Q‖² by this fraction; then they become a mode.",
+        ),
     ] = 1e-5,
     seed: Seed = 0,
     out: Annotated[
@@ -54,7 +57,10 @@ def learn(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Gradient descent on αd samples as d → ∞: losses and overlaps against training time."""
+    """Learning curves of gradient descent. Losses and overlaps against training time, d → ∞.
+
+    Example: dotphase learn --alpha 1.17 --time 200 --out curve.png
+    """
     from ..learning.full_batch.learning_curve import learning_curve
 
     if out is not None:

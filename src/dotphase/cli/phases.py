@@ -53,6 +53,8 @@ def phase_diagram(
     and a picture.
 
     The same command continues after an interruption.
+
+    Example: dotphase phase-diagram --out diagram
     """
     grids = grid("--alphas", alphas), grid("--omegas", omegas)
     from ..figures.paper.phase_diagram import draw_phase_diagram
@@ -101,13 +103,16 @@ def phase(
         bool | None,
         typer.Option(
             "--check/--no-check",
-            help="Begin at random overlaps too and leave every saddle. [default: from rank two on]",
+            help="Also search from random overlaps and from every saddle. [default: from rank two on]",
         ),
     ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Which mechanism wins: the minimum of lowest training loss. Saddles are left until what is found is stable."""
+    """Which mechanism wins. It is that of the stable fixed point of lowest training loss.
+
+    Example: dotphase phase --alpha 2 --student softmax:rank=2
+    """
     from ..numerics.rules import Sobol
     from ..theory.branches.phases import phase as find_phase
 
@@ -152,7 +157,7 @@ def transition(
         typer.Option(
             "--between",
             help="Of train-loss: two mechanisms, like semantic,mixed. [default: semantic,positional; "
-            "the winners at the two ends of the interval where columns can share the work]",
+            "from rank two on, the winners at the two ends of the interval]",
         ),
     ] = None,
     interval: Annotated[
@@ -165,7 +170,10 @@ def transition(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """The α (or another parameter) of a transition. With its error, by root-finding on solved branches."""
+    """The α (or another parameter) of a transition. With its error, by root-finding on solved branches.
+
+    Example: dotphase transition train-loss --omega 0.3
+    """
     from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--range", interval, "first:last")

@@ -45,7 +45,10 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Compute and draw the paper's figures. Data, PDF, PNG and a report; run it again to
-    continue."""
+    continue.
+
+    Example: dotphase reproduce transition --out reproduction
+    """
     from ..figures.frame.catalogue import chosen
     from ..figures.frame.reproduce import reproduce as make
     from ..numerics.extras import require
@@ -73,8 +76,11 @@ def reproduce(
 
 
 def doctor(as_json: Json = False) -> None:
-    """Is dotphase right on this machine? Versions, precision, cores, memory, cache, and five answers
-    compared with stored ones."""
+    """Check dotphase on this machine. Prints versions, precision, cores, memory and cache, and compares
+    five answers with stored ones.
+
+    Example: dotphase doctor
+    """
     from ..comparison.doctor import examine
 
     found = examine()
@@ -107,8 +113,11 @@ def explore(
         typer.Option("--out", help="Write a film of a path through the diagram: .gif or .mp4."),
     ] = None,
 ) -> None:
-    """Explore the phase transition in a browser: drag the point, watch branches, train networks,
-    count letters."""
+    """Explore the phase transition in a browser. Drag the point, watch branches, train networks and
+    count letters.
+
+    Example: dotphase explore
+    """
     if out is not None:
         from ..explorer.film import write_film
 

@@ -26,7 +26,8 @@ class _RunUnlessNamed(Commands):
 
 
 app: typer.Typer = typer.Typer(
-    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` starts it, or continues it.",
+    help="Compute a study. `dotphase sweep STUDY.toml --out RUN.zarr` starts it, or continues it.\n\n"
+    "Example: dotphase sweep study.toml --out run.zarr --workers 2",
     no_args_is_help=True,
     rich_markup_mode=None,
     cls=_RunUnlessNamed,
@@ -75,7 +76,10 @@ def run(
     ] = None,
 ) -> None:
     """Compute a study into a store. The same command continues after an interruption; finished
-    points are kept."""
+    points are kept.
+
+    Example: dotphase sweep study.toml --out run.zarr --workers 2
+    """
     with one_line_errors():
         from ..studies.run.certificates import read_certificates
         from ..studies.run.runner import run_study
@@ -122,7 +126,10 @@ def status(
     store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
     as_json: Json = False,
 ) -> None:
-    """The progress of a sweep."""
+    """The progress of a sweep.
+
+    Example: dotphase sweep status run.zarr
+    """
     from ..studies.store.status import status as look
 
     found = look(store)
@@ -157,7 +164,10 @@ def check(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Check every byte of a store; exit code 1 if it is damaged."""
+    """Check every byte of a store; exit code 1 if it is damaged.
+
+    Example: dotphase sweep check run.zarr --repair
+    """
     from ..studies.store.check import check_study
 
     found = check_study(store, repair)
@@ -188,7 +198,10 @@ def certificates(
         typer.Argument(metavar="FOLDER", help="Folder to write them to; only you can read it."),
     ],
 ) -> None:
-    """Create certificates, so that a dask scheduler accepts work only from you."""
+    """Create certificates, so that a dask scheduler accepts work only from you.
+
+    Example: dotphase sweep certificates keys
+    """
     from ..studies.run.certificates import make_certificates
 
     make_certificates(place)
@@ -197,7 +210,10 @@ def certificates(
 
 @app.command()
 def schema() -> None:
-    """The JSON schema of study files, for editors."""
+    """The JSON schema of study files, for editors.
+
+    Example: dotphase sweep schema > study.schema.json
+    """
     from ..studies.study.study import study_schema
 
     typer.echo(json.dumps(study_schema(), indent=2))
@@ -210,7 +226,10 @@ def export(
         Path | None, typer.Option("--out", help="Folder. [default: where the store is]")
     ] = None,
 ) -> None:
-    """Write a sweep as tables (CSV, Parquet) or as a NetCDF file."""
+    """Write a sweep as CSV, Parquet or NetCDF files.
+
+    Example: dotphase export run.zarr --format csv --out tables
+    """
     from ..studies.study.export import export as write
 
     for file in write(store, form, out):

@@ -26,7 +26,9 @@ def text(
     ),
     dimension: Annotated[
         int | None,
-        typer.Option("--dimension", help="d. [default: 200, or all columns of --embeddings]"),
+        typer.Option(
+            "--dimension", help="The dimension d. [default: 200, or all columns of --embeddings]"
+        ),
     ] = None,
     length: Annotated[int, typer.Option("--length", help="L, tokens per sentence.")] = 2,
     window: Annotated[
@@ -56,7 +58,10 @@ def text(
     as_json: Json = False,
 ) -> None:
     """Turn text into sentences of L word vectors. For `--data` of train, gamp, compare and
-    phase-of."""
+    phase-of.
+
+    Example: dotphase text war-and-peace.txt --out tokens.npz
+    """
     if out.suffix != ".npz":
         raise ValueError(f"--out: expected a name ending in .npz, got {str(out)!r}")
     folder("--out", out.parent)
@@ -92,7 +97,10 @@ def phase_of(
     as_json: Json = False,
 ) -> None:
     """The place of sentences in the phase diagram. Prints their distribution, the mechanism that
-    wins, and α_c."""
+    wins, and α_c.
+
+    Example: dotphase phase-of --data tokens.npz --omega 0.3
+    """
     if data is None:
         raise ValueError("--data: which sentences? `dotphase text` makes a file of them")
     from ..text.phase import phase_of as run
@@ -111,11 +119,13 @@ def heads(
         Path | None,
         typer.Option("--text", help="UTF-8 text, or token ids. [default: Python's help texts]"),
     ] = None,
-    layer: Annotated[int, typer.Option("--layer", help="Of a file, the first one, 0, only.")] = 0,
+    layer: Annotated[
+        int, typer.Option("--layer", help="Layer of the model; only the first one, 0.")
+    ] = 0,
     head: Annotated[int | None, typer.Option("--head", help="One head. [default: all]")] = None,
     length: Annotated[int, typer.Option("--length", min=3, help="L, tokens per sentence.")] = 16,
     sentences: Annotated[
-        int, typer.Option("--sentences", min=1, help="How many of the text, at most.")
+        int, typer.Option("--sentences", min=1, help="Largest number of sentences.")
     ] = 2000,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also draw a picture, in a file like heads.png.")
@@ -123,7 +133,10 @@ def heads(
     as_json: Json = False,
 ) -> None:
     """What the heads of a transformer do. Prints how much of their scores follows from positions and
-    how much from words."""
+    how much from words.
+
+    Example: dotphase heads model.safetensors --out heads.png
+    """
     if layer:
         raise ValueError(
             f"--layer: the input of layer {layer} needs a forward pass; measure it in Python with "
@@ -158,7 +171,10 @@ def language_model(
     as_json: Json = False,
 ) -> None:
     """Train a small causal language model and measure its heads. On Python's help texts; prints loss
-    and mechanism against time."""
+    and mechanism against time.
+
+    Example: dotphase language-model --out language --steps 500
+    """
     folder("--out", out)
     from ..heads.language_model import Model
     from ..heads.training import save_heads, texts, train_language

@@ -52,7 +52,10 @@ def solve(
     as_json: Json = False,
 ) -> None:
     """Solve the theory for each branch. Prints test error, training loss, overlaps and stability,
-    each with its error."""
+    each with its error.
+
+    Example: dotphase solve --alpha 2 --omega 0.3
+    """
     from ..numerics.rules import Sobol
     from ..theory.solver.solve import solve_many
     from ..theory.solver.starts import NAMES, usual_starts
@@ -83,7 +86,10 @@ def baseline(
     seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
     as_json: Json = False,
 ) -> None:
-    """The linear positional baseline. The best test error without looking at the tokens."""
+    """The linear positional baseline. The best test error without looking at the tokens.
+
+    Example: dotphase baseline --omega 0.3 --d 1000
+    """
     if d is not None:
         from ..finite.linear_fit import fit_linear
 
@@ -118,7 +124,10 @@ def branches(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Follow the mechanisms along a parameter, α by default. Prints the branches, and which wins."""
+    """Follow the mechanisms along a parameter, α by default. Prints the branches, and which wins.
+
+    Example: dotphase branches --along omega --values 0.2,0.3,0.4
+    """
     from ..numerics.rules import Sobol
     from ..theory.branches.curves import branches as follow_branches
 
@@ -141,7 +150,10 @@ def branches(
 
 
 def attentions(as_json: Json = False) -> None:
-    """The catalogue of attentions. Each by its name, with its formula and its parameters."""
+    """The catalogue of attentions. Each by its name, with its formula and its parameters.
+
+    Example: dotphase attentions
+    """
     from ..scenario.attentions.catalogue import ENTRIES
 
     if as_json:

@@ -133,7 +133,7 @@ class Comparison(Result):
         }
 
     def __str__(self) -> str:
-        lines = [self.headline, text_table([_row(entry) for entry in self.entries])]
+        lines = [self.headline, text_table([self._row(entry) for entry in self.entries])]
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
             lines.append(
@@ -141,6 +141,21 @@ class Comparison(Result):
             )
             lines.extend(self._left(start))
         return "\n".join(lines)
+
+    def _row(self, entry: Entry) -> dict[str, Any]:
+        """A row of the printed table, whose columns say which minima each theory is for."""
+        minimum = next(iter(self.theory.values())).minimum
+        row: dict[str, Any] = {"start": entry.start, " ": SYMBOLS[entry.observable]}
+        row[f"theory, {minimum}"] = "no answer" if entry.theory is None else entry.theory
+        if minimum != "lowest":
+            row["theory, lowest"] = "no answer" if entry.lowest is None else entry.lowest
+        for name, mean, unit in (
+            ("message passing", entry.passed, "s.e."),
+            ("training", entry.trained, "s.e. "),
+        ):
+            deviation = entry.deviation(mean)
+            row |= {name: mean, unit: None if deviation is None else f"{deviation:+.1f}"}
+        return row
 
     def _left(self, start: str) -> list[str]:
         """A line if training ended in another mechanism than the theory it is compared with."""
@@ -244,22 +259,6 @@ def theory_value(solution: Solution, name: str) -> Estimate | None:
     if solution.outcome not in ("converged", "imprecise"):
         return None
     return getattr(solution, name)
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "start": entry.start,
-        " ": SYMBOLS[entry.observable],
-        "theory": "no answer" if entry.theory is None else entry.theory,
-        "lowest": "–" if entry.lowest is None else entry.lowest,
-    }
-    for name, mean, unit in (
-        ("message passing", entry.passed, "s.e."),
-        ("training", entry.trained, "s.e. "),
-    ):
-        deviation = entry.deviation(mean)
-        row |= {name: mean, unit: None if deviation is None else f"{deviation:+.1f}"}
-    return row
 
 
 def _counts(*several: Runs) -> str:

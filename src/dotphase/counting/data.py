@@ -62,12 +62,17 @@ def count_letters(tokens: Any) -> Any:
 
     >>> count_letters(np.array([1, 0, 0, 3, 4]))  # B A A D E
     array([1, 2, 2, 1, 1])
+
+    **Returns**: an array of the same shape as the letters.
     """
     return (tokens[..., :, None] == tokens[..., None, :]).sum(-1)
 
 
 def make_data(task: CountingTask, seed: int) -> Data:
-    """Draw and split the sequences of one seed."""
+    """Draw and split the sequences of one seed.
+
+    **Returns**: `Data`: sequences and counts for training and for validation.
+    """
     tokens = draw_sequences(task, np.random.default_rng(seed))
     return Data(tokens[: task.train_samples], tokens[task.train_samples :])
 
@@ -101,13 +106,19 @@ def _draw_and_reject(task, rng):
 
 
 def spell(tokens: ArrayLike) -> list[str]:
-    """Name the letters of one sequence: A, B, … Z, a, … z, and numbers beyond the 52nd."""
+    """Name the letters of one sequence: A, B, … Z, a, … z, and numbers beyond the 52nd.
+
+    **Returns**: a list of names, one for each position.
+    """
     return [LETTERS[t] if t < len(LETTERS) else str(t) for t in np.asarray(tokens).tolist()]
 
 
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or raise an error that names the
-    problem."""
+    problem.
+
+    **Returns**: an array of letter numbers.
+    """
     known = LETTERS[: task.letters]
     unknown = sorted(set(text) - set(known))
     if unknown:

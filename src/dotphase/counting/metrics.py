@@ -52,7 +52,10 @@ def measure(
     weights: Weights, tokens: np.ndarray, mechanism: Mechanism, sequences: int = 2000
 ) -> Scores:
     """Score one seed's model on the first `sequences` of `tokens`, (samples, L); errors are jackknifed
-    over blocks of sequences, and below 0.01 by default."""
+    over blocks of sequences, and below 0.01 by default.
+
+    **Returns**: `Scores`.
+    """
     require_enough(len(tokens))
     ids = np.asarray(tokens)[:sequences]
     shares = measure_shares(np.asarray(scores(weights, ids, mechanism))[:, None], ids)
@@ -69,7 +72,10 @@ def require_enough(sequences: int) -> None:
 
 
 def mean_scores(listed: Sequence[Scores]) -> Scores:
-    """Mean over independently trained and measured seeds, with its standard error s/√n."""
+    """Mean over independently trained and measured seeds, with its standard error s/√n.
+
+    **Returns**: `Scores`: means over seeds.
+    """
     if len(listed) == 1:
         return listed[0]
     return Scores(*(_mean([getattr(each, f.name) for each in listed]) for f in fields(Scores)))
@@ -88,7 +94,10 @@ def no_scores() -> Scores:
 
 
 def separation(a: Estimate, b: Estimate) -> float:
-    """|a − b| in units of its standard error; infinite for two exact and different values."""
+    """|a − b| in units of its standard error; infinite for two exact and different values.
+
+    **Returns**: a number.
+    """
     error = np.hypot(a.error, b.error)
     return float(abs(a.value - b.value) / error) if error else float("inf")
 

@@ -230,7 +230,10 @@ def save_checkpoint(directory: Path, run: Run) -> None:
 
 
 def load(directory: str | os.PathLike) -> Run:
-    """Read a run, finished or not, from its directory."""
+    """Read a run, finished or not, from its directory.
+
+    **Returns**: a `Run`.
+    """
     directory = Path(directory)
     if not (directory / "config.json").is_file():
         raise RunError(f"no counting run in {directory}: there is no config.json")

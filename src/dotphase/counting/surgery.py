@@ -65,7 +65,10 @@ class Recovery(Result):
 
 @partial(jax.jit, static_argnames="mechanism")
 def operate(weights: Weights, mechanism: Mechanism, key: Array, noise: float) -> Weights:
-    """Fold the restriction into one seed's weights, and add noise·N(0, 1) to every one of them."""
+    """Fold the restriction into one seed's weights, and add noise·N(0, 1) to every one of them.
+
+    **Returns**: `Weights` without the restriction.
+    """
     flat, unflatten = ravel_pytree(fold(weights, mechanism))
     return unflatten(flat + noise * jax.random.normal(key, flat.shape, jnp.float32))
 
@@ -90,7 +93,10 @@ def perform(
     progress: Progress = False,
 ) -> Run:
     """Operate on every seed of a trained run and continue its training; other arguments as in
-    `train_from`."""
+    `train_from`.
+
+    **Returns**: the `Run` after surgery.
+    """
     if directory is not None:
         prepared(directory)
     experiment = surgery_of(run.experiment, recipe, noise)
@@ -104,7 +110,10 @@ def perform(
 
 def what_stayed(before: Run, after: Run) -> list[Recovery]:
     """Compare a trained run with the run that followed its surgery, seed by seed, on the validation
-    data."""
+    data.
+
+    **Returns**: a list of `Recovery`, one for each seed.
+    """
     validation = all_data(before.experiment).validation
     return [
         _recovery(

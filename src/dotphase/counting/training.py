@@ -53,7 +53,10 @@ def train(
     on_epoch: Callable[[Run], None] = lambda run: None,
     progress: Progress = False,
 ) -> Run:
-    """Train from random weights; see `train_from` for the arguments."""
+    """Train from random weights; see `train_from` for the arguments.
+
+    **Returns**: a `Run`.
+    """
     if directory is not None:
         runs.prepared(directory)
 
@@ -82,6 +85,8 @@ def train_from(
     `on_epoch` is called with the run at the start and after every epoch; `progress` is True for a
     bar, or a function `progress(done, total)`. A seed whose loss is not finite has diverged, which
     its summary records; training stops when all seeds have diverged (`RunError`).
+
+    **Returns**: a `Run`.
     """
     run = _unstarted(initial, experiment)
     place = None if directory is None else runs.prepared(directory)
@@ -110,7 +115,10 @@ def train_from(
 
 
 def all_data(experiment: Experiment) -> Data:
-    """The data of all seeds, (seeds, samples, length): each seed draws its own."""
+    """The data of all seeds, (seeds, samples, length): each seed draws its own.
+
+    **Returns**: `Data`, with the seeds as first axis.
+    """
     each = [make_data(experiment.task, seed) for seed in experiment.seeds]
     return Data(
         np.stack([data.train for data in each]), np.stack([data.validation for data in each])

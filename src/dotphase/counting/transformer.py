@@ -45,7 +45,10 @@ class Weights(NamedTuple):
 @partial(jax.jit, static_argnames=("task", "width", "hidden"))
 def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int = 128) -> Weights:
     """Random weights: embeddings N(0, 1), matrices uniform in ±1/√rows, biases 0, LayerNorm the
-    identity."""
+    identity.
+
+    **Returns**: `Weights`.
+    """
     if width % 2:
         raise ValueError(
             f"width must be even, to be halved between tokens and positions; got {width}"
@@ -81,6 +84,8 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
 
     Weights that the restriction excludes become zero, in W_E and W_pos (columns) and W_Q and W_K
     (rows).
+
+    **Returns**: `Weights` of the same shapes.
     """
     if mechanism == "free":
         return weights
@@ -99,7 +104,10 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
 @partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The attention probabilities A (..., L, L) of `tokens` (..., L); row i is the attention of
-    position i, the softmax of its `scores`."""
+    position i, the softmax of its `scores`.
+
+    **Returns**: an array (…, L, L).
+    """
     return jax.nn.softmax(scores(weights, tokens, mechanism), axis=-1)
 
 
@@ -111,6 +119,8 @@ def scores(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = 
     QK Xᵀ with the query-key circuit QK = (U W_Q)(U W_K)ᵀ/√D, a table of (T+L)² scores. It is formed
     once for all sequences, instead of x W_Q and x W_K for every token: the same function, at a
     tenth of the cost.
+
+    **Returns**: an array (…, L, L).
     """
     weights = fold(weights, mechanism)
     letters, width = weights.W_E.shape
@@ -126,7 +136,10 @@ def scores(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = 
 
 @partial(jax.jit, static_argnames="mechanism")
 def logits(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
-    """The logits (..., L, L+1) of the counts 0..L at every position of `tokens` (..., L)."""
+    """The logits (..., L, L+1) of the counts 0..L at every position of `tokens` (..., L).
+
+    **Returns**: an array (…, L, L + 1).
+    """
     weights = fold(weights, mechanism)
     A = attention(weights, tokens)
     # As in `attention`: A x W_V = (A X) OV, with the output-value circuit OV = U W_V formed once.

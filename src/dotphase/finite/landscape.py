@@ -73,6 +73,8 @@ def lowest_curvatures(
     alone.
 
     **Arguments**: `objective` F; `weights` Q, (d, r_s); `seed` of the first Lanczos vector.
+
+    **Returns**: a `Curvature`: eigenvalues, vectors and residuals.
     """
     from scipy.sparse.linalg import aslinearoperator, eigsh
 
@@ -165,6 +167,8 @@ def straight_path(
     Weights related by a symmetry of the student (Q → −Q; Q → QO for a tied attention) are the same
     function, so `last` is first multiplied by the orthogonal matrix that brings it nearest,
     provided F does not change.
+
+    **Returns**: a `Path`.
     """
     last = nearest_image(objective, first, last)
     position = np.linspace(0.0, 1.0, points)
@@ -178,6 +182,8 @@ def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float
     with `steps`.
 
     **Arguments**: `path` to begin with; `steps` of length `rate` down the gradient.
+
+    **Returns**: a `Path` with the same ends.
     """
     weights = path.weights.copy()
     for _ in range(steps):
@@ -188,7 +194,10 @@ def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float
 
 
 def nearest_image(objective: Objective, anchor: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Q O with O the orthogonal matrix that brings Q nearest to `anchor`, if F(QO) = F(Q); else Q."""
+    """Q O with O the orthogonal matrix that brings Q nearest to `anchor`, if F(QO) = F(Q); else Q.
+
+    **Returns**: weights of the same shape.
+    """
     left, _, right = np.linalg.svd(weights.T @ anchor)
     turned = weights @ (left @ right)
     before, after = objective(weights)[0], objective(turned)[0]

@@ -101,6 +101,8 @@ def fit_linear(
     **Arguments**: `scenario`, `d`, `seeds`, `data` and `progress` as in `train`; `rule` is for the
     Gaussian average.
 
+    **Returns**: `LinearFits`: the matrix W and the errors of each seed.
+
     **Example**: `fit_linear(paper(omega=0.3), d=1000, seeds=8).test_error`.
     """
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
@@ -125,7 +127,10 @@ def ridge_matrix(data: Sample) -> np.ndarray:
 
 def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> Estimate:
     """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): a student without encodings that always
-    answers W."""
+    answers W.
+
+    **Returns**: an `Estimate`.
+    """
     scenario = instance.scenario
     always = scenario.vary(
         student=attentions.constant(matrix), positions=no_positions(scenario.length)

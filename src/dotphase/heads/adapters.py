@@ -17,6 +17,8 @@ def from_transformers(model: Any, layer: int | None = None) -> Callable[[np.ndar
     **Arguments**: `model`: loaded, of any architecture that returns `attentions`; `layer`: one layer,
     scores (n, heads, L, L); all layers, (n, layers, heads, L, L), by default.
 
+    **Returns**: a function from ids, (n, L), to scores.
+
     **Example**: `measure(from_transformers(AutoModel.from_pretrained("gpt2"), layer=5), ids)`.
     """
     import torch  # pyright: ignore[reportMissingImports]

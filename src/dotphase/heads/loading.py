@@ -88,6 +88,8 @@ def load(file: str | Path, config: dict[str, Any] | str | Path | None = None) ->
       s_ij = R_i(x_i W_Q)·R_j(x_j W_K)/√d_h with x_i = E[t_i] + P_i; attention is causal unless an array `causal` is 0.
     - `config`: of the model: a dictionary or a file; `config.json` in the same folder by default.
 
+    **Returns**: a `FirstLayer`.
+
     **Example**: `measure(load("gpt2/model.safetensors"), ids)`.
     """
     path = Path(file)
@@ -120,6 +122,8 @@ def load(file: str | Path, config: dict[str, Any] | str | Path | None = None) ->
 def shipped() -> FirstLayer:
     """The heads of our own small language model that come with the package (`dotphase
     language-model`).
+
+    **Returns**: a `FirstLayer`.
 
     **Example**: `measure(shipped(), read_ids(shipped()))`.
     """

@@ -148,6 +148,8 @@ def measure(
     - `most_pairs`: pairs of words used, the most frequent ones;  `threshold`: of the verdict.
     - `words`: the words behind the ids, for pictures.
 
+    **Returns**: `Heads`: the shares and the verdict of every head.
+
     **Example**: `measure(lambda ids: embedding[ids] @ embedding[ids].swapaxes(1, 2), ids).verdict`.
     """
     ids, words = _ids(sentences, words)

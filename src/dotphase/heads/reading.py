@@ -22,6 +22,8 @@ def read_ids(model: FirstLayer, text: str | Path | None = None, length: int = 16
     into the words of the model's own vocabulary, others left out.
 
     **Arguments**: `model`: what `load` returned; `text`: a file, Python's own help texts by default.
+
+    **Returns**: an array of token ids, (n, L).
     """
     if text is not None and not Path(text).is_file():
         raise ValueError(f"{text}: there is no such file")

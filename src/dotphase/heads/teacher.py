@@ -84,6 +84,8 @@ def scenario_of(
     - `rank`: r, of the teacher's and the student's scores, which are not tied.
     - `alpha`, `ridge`: of the scenario; d is the width of the model.
 
+    **Returns**: a `HeadTeacher`: the scenario, and what it neglects.
+
     **Example**: `solve(scenario_of(shipped().only(2), read_ids(shipped())).scenario, start="semantic")`.
     """
     if head.heads != 1:

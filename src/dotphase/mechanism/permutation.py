@@ -42,6 +42,8 @@ def permutation_scores(
     each sentence, each with a query of its own.
 
     The errors are those of a mean over sentences.
+
+    **Returns**: a `Permutation`: one positional and one symbolic score per head, with errors.
     """
     rng = np.random.default_rng(seed)
     before = head(ids)

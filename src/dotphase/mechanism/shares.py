@@ -58,6 +58,8 @@ def measure_shares(
     - `ids`: the words, whole numbers (n, L);  `causal`: whether a place sees earlier ones only.
     - `most_pairs`: of the pairs of words, so many are used, the most frequent ones.
 
+    **Returns**: `Shares`: of position, content and rest, with errors.
+
     **Example**: `measure_shares(s[:, None], ids).content`.
     """
     entries = entries_of(ids, causal, most_pairs)

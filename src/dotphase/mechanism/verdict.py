@@ -32,6 +32,8 @@ def verdict_of(position: Estimate, content: Estimate, threshold: float = THRESHO
     semantic; yes and yes: both; no and no: neither. Undecided if one of the shares is within three
     standard errors of the threshold.
 
+    **Returns**: a `Verdict`: the word, and the margin in standard errors.
+
     **Example**: `verdict_of(Estimate(0.9, 0.01), Estimate(0.05, 0.01)).word`, "positional".
     """
     shares = (position, content)

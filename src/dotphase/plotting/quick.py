@@ -52,6 +52,8 @@ def plot(results: Any, against: str | None = None) -> Figure:
 
     **Arguments**: `results`; `against`, the number on the horizontal axis, if several of them vary.
 
+    **Returns**: a matplotlib `Figure`.
+
     **Example**
 
         dotphase.plot(dotphase.solve_many([paper.vary(alpha=a) for a in (1, 1.5, 2)])).savefig("semantic.png")

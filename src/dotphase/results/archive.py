@@ -56,6 +56,8 @@ def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable
     **Arguments**: `path` of the file; `functions`, those of your own that its scenario is made of,
     in a list or by name.
 
+    **Returns**: the result, of the class that was saved.
+
     **Example**
 
         solution.save("semantic.dotphase")

@@ -18,6 +18,8 @@ def read_scenario(path: str | Path) -> Scenario:
 
     **Arguments**: `path`, the file.
 
+    **Returns**: the `Scenario`.
+
     **Example**
 
         write_scenario(paper(alpha=2), "task.toml")
@@ -35,6 +37,8 @@ def write_scenario(scenario: Scenario, path: str | Path) -> None:
     """Write a `scenario` of built-in parts to the file `path`, so that `read_scenario` gives an
     equal one.
 
+    **Returns**: nothing; the file is written.
+
     **Example**: `write_scenario(paper(alpha=2), "task.toml")`.
     """
     Path(path).write_text(scenario_to_toml(scenario), encoding="utf-8")
@@ -42,6 +46,8 @@ def write_scenario(scenario: Scenario, path: str | Path) -> None:
 
 def scenario_from_toml(text: str) -> Scenario:
     """The scenario a TOML `text` describes.
+
+    **Returns**: the `Scenario`.
 
     **Example**: `scenario_from_toml(scenario_to_toml(scenario)) == scenario`.
     """
@@ -55,6 +61,8 @@ def scenario_from_tables(document: dict[str, Any]) -> Scenario:
 
 def scenario_to_toml(scenario: Scenario) -> str:
     """A TOML text that `scenario_from_toml` reads back to an equal `scenario`.
+
+    **Returns**: the text of a TOML file.
 
     **Example**: `print(scenario_to_toml(paper(alpha=2)))`.
     """

@@ -41,6 +41,8 @@ def paper(
     - `student_rank`: r_s; the paper's theory has one.
     - `words`: `sample_ratio`, `mixing`, `token_deviation`, for those who say α, ω, σ so.
 
+    **Returns**: a `Scenario`.
+
     **Example**
 
         paper(alpha=2, omega=0.3) == paper(sample_ratio=2, mixing=0.3)      # True

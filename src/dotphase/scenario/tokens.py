@@ -158,6 +158,8 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
 
     **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token.
 
+    **Returns**: `Tokens` with one group of directions.
+
     **Example**: `isotropic(2, deviation=0.5)`.
     """
     length = whole_number("length", length)
@@ -179,6 +181,8 @@ def correlated(
     **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token; `correlation`, c, (L, L) with
     ones on its diagonal, or one number for every two tokens.
 
+    **Returns**: `Tokens` with one group of directions.
+
     **Example**: `correlated(2, 0.5, -0.3)`, `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
     """
     sigma = np.sqrt(isotropic(length, deviation).gamma[0])
@@ -196,6 +200,8 @@ def exponential_correlation(length: int, decay: float) -> np.ndarray:
     L).
 
     **Arguments**: `length`, L; `decay`, between −1 and 1: the correlation of neighbours.
+
+    **Returns**: the matrix c, (L, L).
 
     **Example**: `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
     """
@@ -234,6 +240,8 @@ class Positions:
 def opposite_positions(norm: float = 1.0) -> Positions:
     """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`.
 
+    **Returns**: `Positions` of two tokens.
+
     **Example**: `paper().vary(positions=opposite_positions(2.0))`.
     """
     return Positions([[norm, -norm]])
@@ -244,6 +252,8 @@ def no_positions(length: int) -> Positions:
 
     **Arguments**: `length`, L.
 
+    **Returns**: `Positions` that are zero.
+
     **Example**: `paper().vary(positions=no_positions(2))`.
     """
     return Positions(np.zeros((1, length)))
@@ -251,6 +261,8 @@ def no_positions(length: int) -> Positions:
 
 def positions_from_gram(gram: ArrayLike) -> Positions:
     """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens.
+
+    **Returns**: `Positions`.
 
     **Example**: `positions_from_gram([[1.0, -0.5], [-0.5, 2.0]])`.
     """

@@ -109,6 +109,8 @@ def tokens_from_samples(
     - `alike`: whether all positions in a sentence have the same distribution, as in a text cut at
       arbitrary points: then tokens are averaged, and so are all pairs of tokens at one distance.
 
+    **Returns**: `MeasuredTokens`: the `Tokens`, and what they neglect.
+
     **Example**
 
         law = tokens_from_samples(read_text(length=2), alike=True)

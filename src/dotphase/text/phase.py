@@ -37,6 +37,8 @@ def scenario_of(
 
     **Arguments**: `law`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
 
+    **Returns**: a `Scenario` with the measured tokens.
+
     **Example**: `scenario_of(tokens_from_samples(sentences), alpha=1.5)`.
     """
     tokens = law.tokens if isinstance(law, MeasuredTokens) else law
@@ -130,6 +132,8 @@ def phase_of(
     - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the
       Gaussian averages.
     - `progress`: True for a bar, or a function of (done, total).
+
+    **Returns**: a `TextPhase`: the phase, and what the measured distribution neglects.
 
     **Example**: `print(phase_of(read_text(dimension=200, length=2)))`.
     """

@@ -44,6 +44,8 @@ def read_text(
     - `centre`: subtract the mean token;  `whiten`: make the covariance of the tokens σ²I.
     - `deviation`: σ, the root mean square entry of a token.
 
+    **Returns**: `Sentences`.
+
     **Example**: `read_text("war-and-peace.txt", dimension=300, length=3)`.
     """
     dimension, length = whole_number("dimension", dimension), whole_number("length", length)
@@ -90,6 +92,8 @@ def read_embeddings(
       or sentences, (n, L).
     - `dimension`: d; of the D directions the leading ones, unless all are kept.
     - `length`, `centre`, `whiten`, `deviation`: as in `read_text`.
+
+    **Returns**: `Sentences`.
 
     **Example**: `read_embeddings("glove.npy", "ids.npy", length=3)`.
     """

@@ -212,6 +212,8 @@ def load_sentences(path: str | Path) -> Sentences:
 
     **Arguments**: `path` of the file.
 
+    **Returns**: `Sentences`.
+
     **Example**: `law = tokens_from_samples(load_sentences("tokens.npz"))`.
     """
     try:

@@ -53,7 +53,10 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
 
 def variant(sentences: Sentences, name: str) -> Sentences:
     """Sentences with one property changed, at the same σ; `sentences` neither centred nor
-    whitened."""
+    whitened.
+
+    **Returns**: `Sentences` with one property changed.
+    """
     if name not in VARIANTS:
         raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name](sentences).scaled_to(sentences.deviation)
@@ -152,6 +155,8 @@ def universality(
 
     **Arguments**: `sentences`; `start` and `seeds` of training; `alpha`, `omega`, `ridge` of the
     task (`scenario_of`); `theory`, whether to solve it, with so many `nodes`; `progress`.
+
+    **Returns**: a `Universality`: training on the sentences, on each surrogate, and the theory.
 
     **Example**: `print(universality(read_text(whiten=True), "positional"))`.
     """

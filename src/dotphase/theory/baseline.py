@@ -54,6 +54,8 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions
     L r_t unless given, scrambled Sobol' points beyond.
 
+    **Returns**: `Baseline`: `test_error`, ε_lin, and `weights`, the matrix W.
+
     **Example**: `linear_baseline(paper(omega=0.3)).test_error` is 0.00197138.
     """
     length, r_t = scenario.length, scenario.teacher.rank

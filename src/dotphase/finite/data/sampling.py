@@ -83,6 +83,9 @@ def sample(
     - `count`: n, if not αd.
     - `stream`: `"tokens"` for training data, `"test"` for data independent of them.
 
+    **Returns**: a `Sample`: tokens, the teacher's fields and attention, scalar products, and the
+    `Instance` that they are drawn from.
+
     **Example**
 
         sample(paper(alpha=2.0), d=1000, seed=0).tokens.shape   # (2, 2000, 1000)

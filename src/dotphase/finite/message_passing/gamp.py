@@ -187,6 +187,8 @@ def gamp(
 
     Each run's `trajectory` is a `Messages`.
 
+    **Returns**: `Runs`, one per seed, each with its outcome.
+
     **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
     """
     limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)

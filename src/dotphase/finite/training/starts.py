@@ -47,6 +47,8 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
 
     Columns that the named direction does not fill are random at a tenth of its size: at zero they
     would be stationary for any attention that is even in them, and training could never use them.
+
+    **Returns**: an array (d, r_s).
     """
     shape = (instance.dimension, instance.scenario.student.rank)
     if isinstance(start, str):

@@ -55,6 +55,9 @@ def train(
       theirs, each seed takes n of them, and the test error is that on those it did not take.
     - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
 
+    **Returns**: `Runs`, one per seed: means with standard errors over the seeds, and each run with
+    its weights.
+
     **Example**
 
         train(paper(alpha=2.0, omega=0.3), d=1000, start="positional", seeds=8).test_error

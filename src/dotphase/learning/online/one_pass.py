@@ -140,6 +140,8 @@ def one_pass(
     - `rule`: of the Gaussian averages; `law`: of the directions, if not the scenario's; `rtol`: of
       the integrator; `evaluations`: the most it makes, with the outcome "stopped" after that.
 
+    **Returns**: a `OnePass`: overlaps and test error at each of its `times`.
+
     **Example**: `one_pass(paper(omega=0.3), Start(semantic=0.3, noise=0.3),
     rate=20).test_error[-1]`
     """

@@ -113,6 +113,8 @@ def simulate(
 
     The loss of a sentence is exact at this d, scalar products and all: Q ← Q − η (Σ_l x̃_l ∂_l/√d +
     λ₁ Q/d).
+
+    **Returns**: a `Simulation`: overlaps of every seed at each time.
     """
     check_plain("one-pass learning", scenario)
     begin = perf_counter()

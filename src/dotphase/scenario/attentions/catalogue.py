@@ -43,6 +43,8 @@ def softmax(rank: int = 1, tied: bool = True) -> Attention:
     **Arguments**: `rank`, the width of the query; `tied`: an untied attention has twice as many
     columns.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(student=softmax(2))`.
     """
     return _scored("softmax", _softmax, rank, tied)
@@ -53,6 +55,8 @@ def linear(rank: int = 1, tied: bool = True) -> Attention:
 
     **Arguments**: `rank` and `tied` as in `softmax`.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(student=linear())`.
     """
     return _scored("linear", _linear, rank, tied)
@@ -62,6 +66,8 @@ def tempered(rank: int = 1, tied: bool = True, temperature: float = 1.0) -> Atte
     """Softmax at a temperature: S[h] = softmax_rows(s/τ), τ = `temperature`.
 
     **Arguments**: `rank` and `tied` as in `softmax`; `temperature`, τ > 0.
+
+    **Returns**: an `Attention`.
 
     **Example**: `paper().vary(student=tempered(temperature=0.5))`.
     """
@@ -75,6 +81,8 @@ def causal(rank: int = 1, tied: bool = True) -> Attention:
 
     **Arguments**: `rank` and `tied` as in `softmax`.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(student=causal())`.
     """
     return _scored("causal", _causal, rank, tied)
@@ -85,6 +93,8 @@ def sink(rank: int = 1, tied: bool = True) -> Attention:
 
     **Arguments**: `rank` and `tied` as in `softmax`.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(student=sink())`.
     """
     return _scored("sink", _sink, rank, tied)
@@ -94,6 +104,8 @@ def sigmoid(rank: int = 1, tied: bool = True, threshold: float = 0.0) -> Attenti
     """Every score for itself: S[h]_ij = 1/(1 + exp(b − s_ij)), b = `threshold`.
 
     **Arguments**: `rank` and `tied` as in `softmax`; `threshold`, b.
+
+    **Returns**: an `Attention`.
 
     **Example**: `paper().vary(student=sigmoid(threshold=0.7))`.
     """
@@ -107,6 +119,8 @@ def relu(rank: int = 1, tied: bool = True) -> Attention:
 
     **Arguments**: `rank` and `tied` as in `softmax`.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(student=relu())`.
     """
     return _scored("relu", _relu, rank, tied)
@@ -116,6 +130,8 @@ def relative(rank: int = 1, tied: bool = True, bias: ArrayLike = (0.0,)) -> Atte
     """Softmax with a bias by relative position: S[h] = softmax_rows(s_ij + b_{j−i}).
 
     **Arguments**: `rank` and `tied` as in `softmax`; `bias`, b_{1−L} … b_{L−1}: 2L − 1 numbers.
+
+    **Returns**: an `Attention`.
 
     **Example**: `paper().vary(student=relative(bias=[-0.5, 0.0, 0.5]))`.
     """
@@ -130,6 +146,8 @@ def kernel(rank: int = 1, width: float = 1.0) -> Attention:
     one, w = `width`.
 
     **Arguments**: `rank`, columns of h; `width`, w > 0.
+
+    **Returns**: an `Attention`.
 
     **Example**: `paper().vary(student=kernel(width=0.8))`.
     """
@@ -151,6 +169,8 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
 
     **Arguments**: `heads`, how many; `rank`, of each; `shares`, a_k, equal and summing to one
     unless given.
+
+    **Returns**: an `Attention`.
 
     **Example**: `paper().vary(student=heads(2, shares=[0.7, 0.3]))`.
     """
@@ -176,6 +196,8 @@ def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
 
     **Arguments**: `matrix`, A, (L, L); `rank`, of the fields it does not look at.
 
+    **Returns**: an `Attention`.
+
     **Example**: `paper().vary(teacher=constant([[0.6, 0.4], [0.4, 0.6]]))`.
     """
     numbers = {"positional": freeze("positional", matrix, ndim=2)}
@@ -198,6 +220,8 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     - `positional`: A, (L, L).
     - `mixing`: ω ∈ [0, 1], from purely semantic to purely positional.
     - `semantic`: the semantic attention; tied softmax of rank one unless given.
+
+    **Returns**: an `Attention`.
 
     **Example**: `mixture([[0.6, 0.4], [0.4, 0.6]], mixing=0.3, semantic=softmax(2))`.
     """

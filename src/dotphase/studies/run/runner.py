@@ -69,6 +69,8 @@ def run_study(
     - `trust_code`: import the modules that the study's tables name.
     - `mix_versions`: continue although another version of the code computed the existing results.
 
+    **Returns**: the `xarray.Dataset` of all points, as `open_study` gives it.
+
     **Example**: `run_study(read_study("slices.toml"), "slices.zarr", workers=2)`.
     """
     from ..store.extend import prepared

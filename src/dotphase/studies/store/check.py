@@ -43,6 +43,8 @@ def check_study(path: str | Path, repair: bool = False) -> Report:
     Nothing is computed and no code of the study is run: units that cannot be repaired are counted
     and left for the next run.
 
+    **Returns**: a `Report`, whose `problems` is empty if the store is intact.
+
     **Example**: `check_study("run.zarr").problems`.
     """
     path = Path(path).resolve()

@@ -36,6 +36,8 @@ def open_study(path: str | Path) -> xarray.Dataset:
 
     **Arguments**: `path`, the store.
 
+    **Returns**: an `xarray.Dataset`.
+
     **Example**: `open_study("run.zarr").theory_test_error.sel(branch="semantic").plot()`.
     """
     import xarray

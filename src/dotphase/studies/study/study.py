@@ -201,6 +201,8 @@ def read_study(
 
     **Arguments**: `path`, the file; `overrides`, as above; `trust_code`.
 
+    **Returns**: a `Study`.
+
     **Example**: `read_study("slices.toml", ["compute.theory.nodes=4096"])`.
     """
     path = Path(path)

@@ -65,6 +65,8 @@ def follow(
     name that `Scenario.vary` takes; `values` in the order of the continuation; `progress(done,
     total)` is called after each.
 
+    **Returns**: a list of `Solution`, in the order of `values`.
+
     **Example**
 
         follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2, 1.5, 1, 0.7])

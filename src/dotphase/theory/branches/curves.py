@@ -100,6 +100,9 @@ def branches(
     the work; `rule`, `rtol`, `minimum` as in `solve`; `progress`, True for a bar or a
     function `progress(done, total)`.
 
+    **Returns**: `Branches`: the solutions of each branch at each value, the phase there, and the
+    linear baseline.
+
     **Example**
 
         dotphase.branches(dotphase.paper(omega=0.3), [0.75, 1, 1.25, 1.5, 2]).plot().savefig("branches.png")

@@ -55,6 +55,8 @@ def sensitivities(
     - `rule`: nodes; the derivatives are means over four scrambles of it, the errors their standard
       errors.
 
+    **Returns**: a dict from each parameter to its `Sensitivity`, the derivatives with errors.
+
     **Example**
 
         sensitivities(dotphase.solve(dotphase.paper(alpha=2), "semantic"))["sample_ratio"].test_error
@@ -136,6 +138,8 @@ def optimal_ridge(
 
     **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look
     for λ.
+
+    **Returns**: an `OptimalRidge`: the ridge, and the test error there.
 
     **Example**
 

@@ -41,6 +41,8 @@ def spinodal(
     **Arguments**: `scenario`, `along`, `between`, `precision`, `rule`, `scan`, `minimum` and
     `progress` as in `critical`; `start`: the branch.
 
+    **Returns**: a `Transition`.
+
     **Example**: `spinodal(paper(omega=0.3), "semantic").location`.
     """
     along = ALIASES.get(along, along)

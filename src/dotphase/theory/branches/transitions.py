@@ -329,6 +329,8 @@ def critical_line(
     **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter
     `across`; `progress(done, total)` is called after each.
 
+    **Returns**: a list of `Transition`, one for each value.
+
     **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
     points = track(list(values), f"{kind} transitions", progress)

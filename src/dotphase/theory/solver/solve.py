@@ -75,6 +75,9 @@ def solve(
     - `solver`: options of the fixed-point search, `SolverOptions`; the defaults unless given.
     - `throw`: raise `SolveError` unless the outcome is "converged" or "imprecise".
 
+    **Returns**: a `Solution`: test error, training loss and overlaps, each with its error, and an
+    `outcome` with its reason.
+
     **Example**
 
         solution = dotphase.solve(dotphase.paper(alpha=2, omega=0.3), "semantic")
@@ -167,6 +170,8 @@ def solve_many(
     Scenarios of one structure (tokens, ranks, attention functions) share one compilation, whatever
     their numbers. They are worked on by `workers` threads, by default one per core; `progress(done,
     total)` is called after each.
+
+    **Returns**: a list of `Solution`, in the order of `scenarios`.
 
     **Example**: `solve_many([paper(alpha=1), paper(alpha=2)], "positional", rtol=1e-2)`.
     """

@@ -118,12 +118,12 @@ class Breaking:
 
     @property
     def verdict(self) -> str:
-        """`replica symmetric`, `weakly broken: Δ/q = …`, `broken`, or `undecided`, and why."""
+        """`replica symmetric`, `weakly broken`, `broken` or `undecided`, and why."""
         above, unsure = self.regular.value - 1, SURE * self.regular.error
         if above > unsure:
-            return f"broken: regular part {self.regular}"
+            return f"broken: replicon {self.regular}"
         if not above < -unsure:
-            return f"undecided: regular part {self.regular}"
+            return f"undecided: replicon {self.regular}, within two errors of one"
         if self.density is None:
             return "undecided: changes of basin are not counted"
         if self.squared_jump is None:
@@ -131,8 +131,8 @@ class Breaking:
         if self.ratio is None:
             return f"undecided: {self.several:.2%} of samples have several minima"
         if self.ratio.value >= COMPARABLE:
-            return "broken: Δ of the order of q"
-        return f"weakly broken: Δ/q = {self.ratio}"
+            return f"broken: Δ/q = {self.ratio}, above {COMPARABLE:g}"
+        return f"weakly broken: Δ/q = {self.ratio}, below {COMPARABLE:g}"
 
     def to_dict(self) -> dict[str, Any]:
         estimates = ("regular", "density", "squared_jump", "ratio")

@@ -53,6 +53,8 @@ def one_step(
       of two.
     - `tolerance`: of the last step, in standard errors;  `most_evaluations`: of the map.
 
+    **Returns**: a `OneStep`: overlaps, Δ/q, free energy and complexity.
+
     **Example**
 
         at = one_step(dotphase.paper(alpha=2, omega=0.3), "positional", y=500)
@@ -85,6 +87,9 @@ def one_step_scan(
 
     **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `most_evaluations` as in
     `one_step`; `ys`, the values of y; `progress`, True for a bar, or a function of (done, total).
+
+    **Returns**: a `OneStepScan`: the solution at each y, and the bound on the ground state's
+    energy.
 
     **Example**
 

@@ -176,6 +176,8 @@ def stability(solution: Solution, rule: Rule | None = None) -> Stability:
 
     **Arguments**: `solution`, a fixed point; `rule`, other nodes.
 
+    **Returns**: a `Stability`: replicon, eigenvalues by direction, and a verdict in words.
+
     **Example**
 
         at = stability(dotphase.solve(dotphase.paper(alpha=1.25), "positional"))

@@ -30,6 +30,8 @@ def iterate(
 ) -> list[Overlaps]:
     """The undamped iterates of the theory's map from given overlaps, the start first.
 
+    **Returns**: a list of `Overlaps`, the start first.
+
     **Example**
 
         iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
