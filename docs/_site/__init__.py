@@ -3,28 +3,28 @@ pages from examples."""
 
 from __future__ import annotations
 
-from . import (
-    commands,
-    examples,
-    explorer,
-    figures,
-    links,
-    mathematics,
-    notebooks,
-    public,
-    stored,
-    tables,
-)
-from .sources import write_pages
-
-GENERATORS = (public.pages, commands.pages, tables.pages, examples.pages)
-
 
 def setup(app) -> dict:
-    """Called by Sphinx."""
+    """Called by Sphinx. Parts that need Sphinx are imported here: the tests read the others without
+    it."""
+    from . import (
+        commands,
+        examples,
+        explorer,
+        figures,
+        links,
+        mathematics,
+        notebooks,
+        public,
+        stored,
+        tables,
+    )
+    from .sources import write_pages
+
+    generators = (public.pages, commands.pages, tables.pages, examples.pages)
     app.connect(
         "config-inited",
-        lambda app, config: write_pages(page for make in GENERATORS for page in make()),
+        lambda app, config: write_pages(page for make in generators for page in make()),
     )
     for part in (mathematics, explorer, stored, links, examples, figures, notebooks):
         part.setup(app)
