@@ -50,7 +50,7 @@ def compared(scenario: dp.Scenario, start: str, d: int) -> dict[str, Any]:
 
 def in_time(scenario: dp.Scenario, start: str, d: int) -> dict[str, Any]:
     """Training less the learning curve at time 10/λ, in standard errors."""
-    size = 0.2 / float(scenario.law.mean_gamma.max())
+    size = 0.2 / float(scenario.distribution.mean_gamma.max())
     steps = int(10 / scenario.ridge / size)
     curve = dp.learning_curve(scenario, start, steps=steps, step_size=size, d=d, paths=2048)
     trained = dp.train(scenario, d, start, seeds=8)

@@ -1,7 +1,7 @@
 """Correlated tokens and random scales: theory against training, the tables of docs/tokens.md.
 
     python -m benchmarks.tokens correlated       tokens that know of each other: L = 2, c = ±0.3, and L = 3
-    python -m benchmarks.tokens scales           tokens of random length: three laws, L = 2 and 3
+    python -m benchmarks.tokens scales           tokens of random length: three distributions, L = 2 and 3
     python -m benchmarks.tokens page             writes the tables of the documentation from what is there
 
 Both theories (reached and lowest minima) are laid over training extrapolated in 1/d. Results are
@@ -51,19 +51,19 @@ def correlated_points() -> Points:
     """Tokens that know of each other."""
     import dotphase as dp
 
-    laws = {f"L = 2, c = {c:+g}": dp.scenario.correlated(2, 0.5, c) for c in (0.3, -0.3)}
-    laws["L = 3, neighbours c = 0.3"] = dp.scenario.correlated(
+    distributions = {f"L = 2, c = {c:+g}": dp.scenario.correlated(2, 0.5, c) for c in (0.3, -0.3)}
+    distributions["L = 3, neighbours c = 0.3"] = dp.scenario.correlated(
         3, 0.5, dp.scenario.exponential_correlation(3, 0.3)
     )
     return {
         f"{name}, {start}": task
-        for name, tokens in laws.items()
+        for name, tokens in distributions.items()
         for start, task in tasks(tokens).items()
     }
 
 
-def laws(length: int) -> dict[str, Any]:
-    """Three laws of scales: two lengths, each token its own; the same for a whole sentence;
+def distributions(length: int) -> dict[str, Any]:
+    """Three distributions of scales: two lengths, each token its own; the same for a whole sentence;
     log-normal lengths."""
     import dotphase as dp
 
@@ -82,7 +82,7 @@ def scale_points() -> Points:
 
     points: Points = {}
     for length in (2, 3):
-        for name, scales in laws(length).items():
+        for name, scales in distributions(length).items():
             tokens = replace(dp.scenario.isotropic(length, 0.5), scales=scales)
             points |= {
                 f"L = {length}, {name}, {start}": task for start, task in tasks(tokens).items()

@@ -60,7 +60,7 @@ _add, _forces = Modes.add, Modes.forces
 def _add_without_memory(self, k, amplitude, push=None):
     xi = _add(self, k, amplitude, push)
     if push is not None:
-        self.fields[:, -1] = self.deviations[k] * np.sqrt(self.law.weight[k]) * xi
+        self.fields[:, -1] = self.deviations[k] * np.sqrt(self.distribution.weight[k]) * xi
     return xi
 
 

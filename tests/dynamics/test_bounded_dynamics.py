@@ -13,7 +13,9 @@ RULE = Sobol(2**9)
 
 def test_the_evaluations_are_bounded_and_what_was_reached_is_kept():
     scenario = dotphase.paper(omega=0.3)
-    stopped = dotphase.learning.one_pass(scenario, "semantic", until=1e9, rule=RULE, evaluations=60)
+    stopped = dotphase.learning.one_pass(
+        scenario, "semantic", until=1e9, rule=RULE, max_evaluations=60
+    )
     assert stopped.outcome == "stopped"
     assert "60 evaluations reach t =" in stopped.reason
     assert 0 < stopped.times[-1] < 1e9

@@ -48,7 +48,9 @@ CASES = {
 def slopes(scenario, z, T):
     """∂ℓ/∂z_l for every sample, (L, r_s, n), with the limit's loss."""
     S = lifted(scenario.student.form)
-    loss = lambda z: mismatch(S(z, **scenario.student.values), T, scenario.law.mean_gamma).sum()
+    loss = lambda z: mismatch(
+        S(z, **scenario.student.values), T, scenario.distribution.mean_gamma
+    ).sum()
     with jax.enable_x64(True):
         return np.asarray(jax.jit(jax.grad(loss))(z))
 
@@ -75,14 +77,15 @@ def one_step(instance, weights, count, blocks=8):
     return values.mean(0), values.std(0) / np.sqrt(len(values))
 
 
-def overlap_velocity(makeup: Decomposition, velocity: Decomposition, law):
-    """The rate of change of q, m, θ when the makeup changes at `velocity`, flattened: central
+def overlap_velocity(decomposition: Decomposition, velocity: Decomposition, distribution):
+    """The rate of change of q, m, θ when the decomposition changes at `velocity`, flattened: central
     differences are exact."""
     h = 1e-3
     ahead, behind = (
-        Decomposition(*(p + s * v for p, v in zip(makeup, velocity, strict=True))) for s in (h, -h)
+        Decomposition(*(p + s * v for p, v in zip(decomposition, velocity, strict=True)))
+        for s in (h, -h)
     )
-    pairs = zip(overlaps_of(ahead, law), overlaps_of(behind, law), strict=True)
+    pairs = zip(overlaps_of(ahead, distribution), overlaps_of(behind, distribution), strict=True)
     return np.concatenate([np.ravel(a - b) / (2 * h) for a, b in pairs])
 
 
@@ -91,22 +94,26 @@ def case(request):
     scenario, start = CASES[request.param]
     instance = Instance(scenario, 240, 1)
     weights = start.weights(instance)
-    makeup, law = measured(instance, weights)
+    decomposition, distribution = measured(instance, weights)
     dimension = scenario.length * sum(scenario.ranks)
-    equations = Equations(scenario, GaussHermite(8) if dimension == 4 else Sobol(2**13), law)
+    equations = Equations(
+        scenario, GaussHermite(8) if dimension == 4 else Sobol(2**13), distribution
+    )
     velocity = Decomposition(
-        *(part.mean(0) for part in equations.velocity(equations.repeated(makeup), STEP))
+        *(part.mean(0) for part in equations.velocity(equations.repeated(decomposition), STEP))
     )
     if dimension == 4:
         velocity = Decomposition(
-            *(p[0] for p in equations.velocity(equations.repeated(makeup), STEP))
+            *(p[0] for p in equations.velocity(equations.repeated(decomposition), STEP))
         )
-    return equations, makeup, velocity, one_step(instance, weights, 4000)
+    return equations, decomposition, velocity, one_step(instance, weights, 4000)
 
 
 def deviations(case, velocity):
-    equations, makeup, _, (mean, error) = case
-    return np.abs((mean - overlap_velocity(makeup, velocity, equations.law)) / error)
+    equations, decomposition, _, (mean, error) = case
+    return np.abs(
+        (mean - overlap_velocity(decomposition, velocity, equations.distribution)) / error
+    )
 
 
 def test_the_average_step_is_the_equations(case):
@@ -114,8 +121,8 @@ def test_the_average_step_is_the_equations(case):
 
 
 def test_without_the_scatter_of_single_samples_it_is_not(case):
-    equations, makeup, _, _ = case
-    wrong = equations.velocity(equations.repeated(makeup), STEP._replace(scatter=0.0))
+    equations, decomposition, _, _ = case
+    wrong = equations.velocity(equations.repeated(decomposition), STEP._replace(scatter=0.0))
     assert deviations(case, Decomposition(*(part[0] for part in wrong))).max() > 7
 
 
@@ -124,16 +131,16 @@ def test_without_the_overlap_of_samples_and_encodings_it_is_not():
     scenario = paper(omega=0.3).vary(positions=Positions([[2.0, -2.0]]))
     instance = Instance(scenario, 240, 1)
     weights = Start(0.3, 0.5, 0.3).weights(instance)
-    makeup, law = measured(instance, weights)
-    equations = Equations(scenario, GaussHermite(8), law)
+    decomposition, distribution = measured(instance, weights)
+    equations = Equations(scenario, GaussHermite(8), distribution)
     right = Decomposition(
-        *(part[0] for part in equations.velocity(equations.repeated(makeup), STEP))
+        *(part[0] for part in equations.velocity(equations.repeated(decomposition), STEP))
     )
-    curvature = equations.averages(equations.repeated(makeup)).curvature[0]
-    D = np.einsum("kl,lab->kab", law.gamma, curvature)
+    curvature = equations.averages(equations.repeated(decomposition)).curvature[0]
+    D = np.einsum("kl,lab->kab", distribution.gamma, curvature)
     shares = right.shares.copy()
-    shares[..., : scenario.length] += STEP.rate * (D @ makeup.shares)[..., : scenario.length]
-    case = equations, makeup, right, one_step(instance, weights, 4000)
+    shares[..., : scenario.length] += STEP.rate * (D @ decomposition.shares)[..., : scenario.length]
+    case = equations, decomposition, right, one_step(instance, weights, 4000)
     assert deviations(case, right).max() < 4
     assert deviations(case, Decomposition(shares, right.noise)).max() > 7
 
@@ -142,6 +149,8 @@ def test_weights_are_what_they_were_made_of():
     for scenario, start in CASES.values():
         instance = Instance(scenario, 300, 2)
         weights = start.weights(instance)
-        makeup, law = measured(instance, weights)
-        for ours, theirs in zip(overlaps_of(makeup, law), overlaps(instance, weights), strict=True):
+        decomposition, distribution = measured(instance, weights)
+        for ours, theirs in zip(
+            overlaps_of(decomposition, distribution), overlaps(instance, weights), strict=True
+        ):
             np.testing.assert_allclose(ours, theirs, atol=1e-12)

@@ -74,7 +74,10 @@ def test_students_see_correlated_words_as_the_theory_says():
     seen = [look({"semantic": solution}, seed) for seed in range(400)]
     u = np.array([s["teacher"]["fields"] for s in seen])[..., 0]
     h = np.array([s["semantic"]["fields"] for s in seen])[..., 0]
-    for fields, expected in ((h, solution.joint.overlaps.q), (u, solution.scenario.law.joint_rho)):
+    for fields, expected in (
+        (h, solution.joint.overlaps.q),
+        (u, solution.scenario.distribution.joint_rho),
+    ):
         product = fields[:, 0] * fields[:, 1]
         assert abs(product.mean() - expected[0, 1, 0, 0]) < 4 * product.std() / 20
     product = h[:, 0] * u[:, 1]

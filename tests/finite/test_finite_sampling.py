@@ -69,9 +69,11 @@ def test_directions_are_laid_out_by_share():
     assert (instance.kind == 0).sum() == 14
     np.testing.assert_allclose(instance.gamma[:, 0], [0.25, 0.4, 0.3])
     np.testing.assert_allclose(instance.positions[:, -1] * np.sqrt(20), [-0.4, 1.2, 0.6])
-    law = instance.scenario.law
-    np.testing.assert_allclose(instance.positions @ instance.positions.T, law.gram, rtol=1e-12)
-    np.testing.assert_allclose(instance.gamma.mean(1), law.mean_gamma, rtol=1e-12)
+    distribution = instance.scenario.distribution
+    np.testing.assert_allclose(
+        instance.positions @ instance.positions.T, distribution.gram, rtol=1e-12
+    )
+    np.testing.assert_allclose(instance.gamma.mean(1), distribution.mean_gamma, rtol=1e-12)
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100, 101])

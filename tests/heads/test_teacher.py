@@ -61,7 +61,7 @@ def test_omega_is_the_share_of_position(tmp_path):
     position, content = found.heads.position.value[0], found.heads.content.value[0]
     assert position > 0.2
     assert found.omega == pytest.approx(position / (position + max(content, 0)))
-    gram = found.scenario.law.gram
+    gram = found.scenario.distribution.gram
     places = head.positions[:3] - head.positions[:3].mean(0)
     ratio = gram / (places @ places.T)
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)  # in units of the words' deviation

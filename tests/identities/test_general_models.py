@@ -31,7 +31,7 @@ def check_identities(found):
     for matrices in (found.overlaps.q, found.overlaps.V, found.conjugates.q):
         np.testing.assert_allclose(matrices, np.swapaxes(matrices, 1, 2), rtol=1e-10, atol=1e-14)
         assert np.linalg.eigvalsh(matrices).min() > 0
-    rest = found.scenario.law.rho - np.einsum(
+    rest = found.scenario.distribution.rho - np.einsum(
         "lat,lab,lbu->ltu",
         found.overlaps.theta,
         np.linalg.inv(found.overlaps.q),

@@ -229,7 +229,7 @@ def test_the_linear_baseline_is_the_best_matrix(name):
     s = np.ones((2, count)) if scales is None else scales.draw(rng, count, 2)
     u = s * (np.linalg.cholesky(scenario.tokens.Gamma[0]) @ rng.normal(size=(2, count)))
     T = matrices(scenario.teacher, u[:, None])
-    G = scenario.law.mean_Gamma[:, :, None] * s[:, None] * s[None]
+    G = scenario.distribution.mean_Gamma[:, :, None] * s[:, None] * s[None]
     W = np.linalg.solve(G.mean(-1), np.einsum("ijn,jkn->ik", T, G).T / count).T
     each = np.einsum("ijn,jkn,ikn->n", T - W[..., None], G, T - W[..., None]) / 2
     np.testing.assert_allclose(found.weights, W, atol=0.004)
@@ -243,7 +243,7 @@ def test_the_linear_baseline_is_the_best_matrix(name):
 
 
 def test_equal_scales_of_all_directions_are_no_scales():
-    """One scale for every token of a law that has but one outcome is no scale: the same scenario,
+    """One scale for every token of a distribution that has but one outcome is no scale: the same scenario,
     the same numbers."""
     plain, trivial = (
         paper(2.0, 0.3),

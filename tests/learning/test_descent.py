@@ -30,7 +30,7 @@ def spectrum(alpha, nodes=400):
 
 def closed_form(scenario, start, sizes, momentum=0.0):
     """q, θ, ε_t, ε_g of gradient descent: along an eigenvalue s the weights are φ Q* + χ noise."""
-    variance = scenario.law.gamma[0, 0]
+    variance = scenario.distribution.gamma[0, 0]
     s, weight = spectrum(scenario.sample_ratio)
     slope = variance**2 * s  # ℓ = ½ σ² (u − h)², and the fields have variance σ² themselves
     state = np.array([np.full_like(s, start.semantic), np.full_like(s, start.noise)])
@@ -105,7 +105,7 @@ def test_groups_of_one_variance_are_one_group():
     split = scenario.vary(tokens=tokens)
     options = {"steps": 12, "step_size": 0.5, "paths": 512, "cut": 1e-20}
     one, two = (learning_curve(each, start, **options) for each in (scenario, split))
-    assert len(split.law.weight) == 2
+    assert len(split.distribution.weight) == 2
     assert two.modes > 1.5 * one.modes
     np.testing.assert_allclose(found(two)[:, :3], found(one)[:, :3], rtol=1e-7)
 
@@ -114,7 +114,7 @@ def _forget_memory(monkeypatch):
     def fields_without(self, k, amplitude, push=None):
         xi = complete(self, k, amplitude, push)
         if push is not None:
-            self.fields[:, -1] = self.deviations[k] * np.sqrt(self.law.weight[k]) * xi
+            self.fields[:, -1] = self.deviations[k] * np.sqrt(self.distribution.weight[k]) * xi
         return xi
 
     complete = Modes.add

@@ -53,16 +53,16 @@ def test_the_positional_start_is_that_of_training():
 
 def test_modes_and_noise_are_orthonormal():
     scenario, rule = paper(alpha=1.2, omega=0.3, ridge=0.001), Sobol(2**11, 4)
-    law = scenario.law
-    first = first_weights(scenario, Start(0.4, 0.2, 0.3), law, None, 0)
-    descent = Descent(scenario, first, law, SampleLoss(scenario, law, None), rule)
+    distribution = scenario.distribution
+    first = first_weights(scenario, Start(0.4, 0.2, 0.3), distribution, None, 0)
+    descent = Descent(scenario, first, distribution, SampleLoss(scenario, distribution, None), rule)
     found = descent.run(schedule_of(scenario, 300, None, 0.75, 0.0), 1e-8, lambda *_: None)
     pushes = descent.modes.pushes[0]
     assert pushes.shape[1] > 20
     gram = scenario.sample_ratio / 512 * pushes @ pushes.swapaxes(1, 2)
     assert np.abs(gram - np.eye(pushes.shape[1])).max() < 1e-10
     # Φ = σ (ξ + c): take the memory away, and the normals are left.
-    xi = descent.modes.fields / np.sqrt(law.gamma[0, 0])
+    xi = descent.modes.fields / np.sqrt(distribution.gamma[0, 0])
     xi[:, -pushes.shape[1] :] -= pushes
     normals = xi.reshape(4, -1, 512)
     both = normals @ normals.swapaxes(1, 2) / 512

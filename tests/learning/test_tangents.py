@@ -20,7 +20,7 @@ def sample_loss(scenario, h, u):
     mixing = scenario.value_of("mixing")
     A = jnp.array([[0.6, 0.4], [0.4, 0.6]])
     gap = (1 - mixing) * softmax(jnp.outer(u, u)) + mixing * A - softmax(jnp.outer(h, h))
-    return 0.5 * scenario.law.mean_gamma[0] * (gap**2).sum()
+    return 0.5 * scenario.distribution.mean_gamma[0] * (gap**2).sum()
 
 
 def path(scenario, m, R, w, u):
@@ -55,7 +55,11 @@ def averages(scenario):
 
 def direct(scenario, start, count, seed):
     """q, m, θ of the first steps, (STEPS + 1, 3), on `count` random samples."""
-    variance, alpha, ridge = scenario.law.gamma[0, 0], scenario.sample_ratio, scenario.ridge
+    variance, alpha, ridge = (
+        scenario.distribution.gamma[0, 0],
+        scenario.sample_ratio,
+        scenario.ridge,
+    )
     rng = np.random.default_rng(seed)
     u = np.sqrt(variance) * rng.standard_normal((count, 2))
     normal = rng.standard_normal((count, STEPS + 1, 2))

@@ -185,7 +185,7 @@ def of_heads():
     yield measure(lambda ids: E[ids] @ E[ids].swapaxes(1, 2), ids)
     parts = Projections(*rng.standard_normal((2, 1, 6, 2)), 0.0, 0.0, 1.0)
     teacher = scenario_of(FirstLayer(E, rng.standard_normal((5, 6)), parts), ids)
-    yield from (teacher, teacher.law, teacher.law.lengths)
+    yield from (teacher, teacher.distribution, teacher.distribution.lengths)
     model = Model(words=40, length=6, heads=2, width=8, hidden=8, batch=4)
     yield train_language(model, 500, 2, (0, 1))
 

@@ -192,11 +192,11 @@ def test_softmax_attention_is_the_formula():
 def test_law_merges_equal_spectra_and_keeps_second_moments():
     tau = np.array([[1.0, -1.0], [2.0, 0.5], [0.3, 0.3]])
     tokens = Tokens([[0.2, 0.3], [0.2, 0.3], [1.0, 2.0]], [0.25, 0.25, 0.5])
-    law = small(tokens=tokens, positions=Positions(tau)).law
-    assert len(law.weight) == 2
-    np.testing.assert_allclose(law.gram, (tokens.share[:, None] * tau).T @ tau, rtol=1e-14)
-    np.testing.assert_allclose(law.mean_gamma, tokens.share @ tokens.gamma, rtol=1e-14)
-    np.testing.assert_allclose(law.rho[:, 0, 0], law.mean_gamma, rtol=1e-14)
+    distribution = small(tokens=tokens, positions=Positions(tau)).distribution
+    assert len(distribution.weight) == 2
+    np.testing.assert_allclose(distribution.gram, (tokens.share[:, None] * tau).T @ tau, rtol=1e-14)
+    np.testing.assert_allclose(distribution.mean_gamma, tokens.share @ tokens.gamma, rtol=1e-14)
+    np.testing.assert_allclose(distribution.rho[:, 0, 0], distribution.mean_gamma, rtol=1e-14)
 
 
 def test_positions_from_a_gram_matrix():
@@ -209,7 +209,7 @@ def test_positions_from_a_gram_matrix():
         1.0,
         0.1,
     )
-    np.testing.assert_allclose(scenario.law.gram, gram, atol=1e-14)
+    np.testing.assert_allclose(scenario.distribution.gram, gram, atol=1e-14)
 
 
 def kernel(h, width):

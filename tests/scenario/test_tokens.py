@@ -42,15 +42,15 @@ def test_a_diagonal_covariance_is_the_same_as_its_eigenvalues():
 def test_covariances_give_the_law_its_matrices():
     tokens = Tokens(covariances=GAMMA, weights=[0.75, 0.25])
     scenario = paper().vary(tokens=tokens, positions=Positions([[1.0, -1.0], [1.0, -1.0]]))
-    law = scenario.law
+    distribution = scenario.distribution
     assert tokens.joint
     assert scenario.structure.joint
     assert scenario.structure.shape == (1, 2, 2)
     np.testing.assert_allclose(
-        law.mean_Gamma, 0.75 * np.array(GAMMA[0]) + 0.25 * np.array(GAMMA[1])
+        distribution.mean_Gamma, 0.75 * np.array(GAMMA[0]) + 0.25 * np.array(GAMMA[1])
     )
-    np.testing.assert_allclose(law.joint_rho[..., 0, 0], law.mean_Gamma)
-    np.testing.assert_allclose(law.mean_gamma, np.diagonal(law.mean_Gamma))
+    np.testing.assert_allclose(distribution.joint_rho[..., 0, 0], distribution.mean_Gamma)
+    np.testing.assert_allclose(distribution.mean_gamma, np.diagonal(distribution.mean_Gamma))
     # Directions with the same diagonal and another correlation are of another kind.
     apart = Tokens(covariances=[[[1, 0.3], [0.3, 1]], [[1, -0.3], [-0.3, 1]]])
     assert paper().vary(tokens=apart, positions=Positions([[1.0, -1.0]])).structure.kinds == 2

@@ -49,7 +49,7 @@ def test_slopes_of_the_averages_are_their_differences(name):
     rng = np.random.default_rng(0)
     begin = start(scenario, "semantic")
     x = np.asarray(
-        to_coordinates(begin._replace(V=30 * begin.V), scenario.law.rho)
+        to_coordinates(begin._replace(V=30 * begin.V), scenario.distribution.rho)
     )  # a loose prox has several minima
     x = x + 0.1 * rng.normal(size=x.shape)
     known = evaluator(x, evaluator.search(x)).minima  # to the last digit

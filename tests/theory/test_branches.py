@@ -14,7 +14,7 @@ RULE = Sobol(2**12)
 
 def test_following_gives_what_solving_afresh_gives():
     """Continuation and a named start lead to one fixed point, within a fraction of its error."""
-    followed = follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2.0, 1.7, 1.4], rule=RULE)
+    followed = follow(dotphase.paper(omega=0.3), [2.0, 1.7, 1.4], rule=RULE)
     afresh = dotphase.solve(dotphase.paper(alpha=1.4, omega=0.3), "semantic", rule=RULE, rtol=None)
     assert [s.outcome for s in followed] == ["converged"] * 3
     assert (
@@ -23,9 +23,7 @@ def test_following_gives_what_solving_afresh_gives():
 
 
 def test_a_branch_that_ends_is_in_the_list_with_its_reason():
-    followed = follow(
-        dotphase.paper(omega=0.3), "semantic", "alpha", [1.2, 0.5, 0.35], rule=Sobol(2**13)
-    )
+    followed = follow(dotphase.paper(omega=0.3), [1.2, 0.5, 0.35], rule=Sobol(2**13))
     assert [_present(s, "semantic") for s in followed] == [True, False, False]
     assert followed[2].outcome == "collapsed"
     assert "θ" in followed[2].reason
@@ -36,7 +34,7 @@ def test_end_of_the_semantic_branch():
     found = spinodal(dotphase.paper(omega=0.1), between=(0.3, 1.0), precision=0.04, rule=RULE)
     assert found.outcome in ("located", "imprecise")
     above, below = found.location.value + 4 * found.location.error + 0.1, found.location.value - 0.2
-    ends = follow(dotphase.paper(omega=0.1), "semantic", "alpha", [above, below], rule=RULE)
+    ends = follow(dotphase.paper(omega=0.1), [above, below], rule=RULE)
     assert ends[0].mechanism == "semantic"
     assert ends[1].mechanism != "semantic"
 

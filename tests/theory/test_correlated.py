@@ -73,9 +73,11 @@ def as_one_group(scenario):
     """A scenario of uncorrelated tokens, treated as one whose tokens are correlated with
     correlation zero."""
     forced = replace(scenario)
-    law = forced.law._replace(Gamma=forced.law.gamma[:, :, None] * np.eye(forced.length))
+    distribution = forced.distribution._replace(
+        Gamma=forced.distribution.gamma[:, :, None] * np.eye(forced.length)
+    )
     structure = replace(forced.structure, joint=True)
-    forced.__dict__.update(law=law, structure=structure)
+    forced.__dict__.update(distribution=distribution, structure=structure)
     return forced
 
 
@@ -140,7 +142,7 @@ def test_functions_of_matrices_and_their_slopes_hold_at_equal_eigenvalues():
 @in_double
 @pytest.mark.parametrize("scenario", [two_kinds(), chain()])
 def test_coordinates_of_joint_overlaps_are_undone(scenario):
-    rho, rank = scenario.law.joint_rho, scenario.student.rank
+    rho, rank = scenario.distribution.joint_rho, scenario.student.rank
     for name in ("semantic", "positional", "uninformed"):
         overlaps = start(scenario, name)
         x = np.asarray(to_coordinates(overlaps, rho))
@@ -158,7 +160,7 @@ def test_exchanging_tokens_permutes_coordinates_and_fields():
     """The trap of triangular roots: here a permutation of tokens is a signed permutation of
     coordinates, exactly."""
     scenario = chain(rank=2)
-    shape, rho = scenario.structure.shape, scenario.law.joint_rho
+    shape, rho = scenario.structure.shape, scenario.distribution.joint_rho
     x = np.asarray(to_coordinates(start(scenario, "semantic"), rho))
     x = x + 0.2 * np.random.default_rng(1).normal(size=x.shape)
     here = Overlaps(*map(np.asarray, from_coordinates(x, rho, 2)))
@@ -194,7 +196,7 @@ def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch, scenari
 
     @in_double
     def compare():
-        x = np.asarray(to_coordinates(overlaps, scenario.law.joint_rho))
+        x = np.asarray(to_coordinates(overlaps, scenario.distribution.joint_rho))
         part = evaluator_of(scenario, Sobol(2**12), group_, stabiliser(group_, overlaps))
         whole = evaluator_of(scenario, Sobol(2**12), group_, group_[:1])
         minima, every = part.search(x), whole.search(x)
@@ -227,7 +229,7 @@ def test_slopes_of_the_averages_are_their_differences(scenario):
     rule, group_ = Sobol(2**10, seed=1), symmetries(scenario)
     evaluator, rng = evaluator_of(scenario, rule, group_, group_[:1]), np.random.default_rng(0)
     begin = start(scenario, "semantic")
-    x = np.asarray(to_coordinates(begin._replace(V=30 * begin.V), scenario.law.joint_rho))
+    x = np.asarray(to_coordinates(begin._replace(V=30 * begin.V), scenario.distribution.joint_rho))
     x = x + 0.1 * rng.normal(size=x.shape)
     known = evaluator(x, evaluator.search(x)).minima
     assert known.several > 0.01  # so that rivals take part

@@ -10,7 +10,7 @@ import dotphase
 from dotphase.numerics.precision import in_double
 from dotphase.numerics.rules import Sobol
 from dotphase.overlaps.overlaps import Moments, coordinate_layout
-from dotphase.scenario.distribution import Law
+from dotphase.scenario.distribution import Distribution
 from dotphase.theory.stability import one_step as module
 from dotphase.theory.stability.cluster_map import clusters_at, state_of
 from dotphase.theory.stability.clusters import (
@@ -33,11 +33,11 @@ OPTIONS = {"rule": Sobol(2**12), "inner": 16}
 
 
 def random_case(seed: int = 0, length: int = 3, r_s: int = 2, r_t: int = 1, count: int = 4):
-    """A law of several kinds of direction, conjugates of the right symmetry, and overlaps V of no
+    """A distribution of several kinds of direction, conjugates of the right symmetry, and overlaps V of no
     meaning."""
     rng = np.random.default_rng(seed)
     joint = rng.normal(size=(count, length + r_t, length + r_t))
-    law = Law(
+    distribution = Distribution(
         np.full(count, 1 / count),
         rng.uniform(0.2, 1.0, (count, length)),
         joint @ np.swapaxes(joint, 1, 2),
@@ -52,48 +52,48 @@ def random_case(seed: int = 0, length: int = 3, r_s: int = 2, r_t: int = 1, coun
         rng.normal(size=(length, r_s)),
         rng.normal(size=(length, r_s, r_t)),
     )
-    return law, hats
+    return distribution, hats
 
 
 RIDGE, SMALL_Y = 0.4, 1.7
 
 
-def f_of(law, hats: Clusters, overlaps: Clusters, y: float = SMALL_Y) -> float:
-    return free_energy(kinds(law, RIDGE, y, hats), y, overlaps, hats, 2.0, 0.3)
+def f_of(distribution, hats: Clusters, overlaps: Clusters, y: float = SMALL_Y) -> float:
+    return free_energy(kinds(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, 0.3)
 
 
 @pytest.mark.parametrize("part", Clusters._fields)
 @pytest.mark.parametrize("y", [0.0, SMALL_Y])
 def test_f_is_stationary_in_the_conjugates(part, y):
     """At the overlaps that conjugates give, f does not change with any conjugate; exactly."""
-    law, hats = random_case()
-    assert positive(kinds(law, RIDGE, y, hats))
-    overlaps = overlaps_from(kinds(law, RIDGE, y, hats))
+    distribution, hats = random_case()
+    assert positive(kinds(distribution, RIDGE, y, hats))
+    overlaps = overlaps_from(kinds(distribution, RIDGE, y, hats))
     rng = np.random.default_rng(1)
     move = rng.normal(size=getattr(hats, part).shape)
     move = move + np.swapaxes(move, 1, 2) if part in ("q_0", "spread", "V") else move
     f = lambda step: f_of(
-        law, hats._replace(**{part: getattr(hats, part) + step * move}), overlaps, y
+        distribution, hats._replace(**{part: getattr(hats, part) + step * move}), overlaps, y
     )
     assert f(1e-4) - f(-1e-4) == pytest.approx(0, abs=1e-9)
     wrong = overlaps._replace(
         **{p: 1.05 * getattr(overlaps, p) for p in ("q_0", "V", "m", "theta")}
     )
     off = lambda step: f_of(
-        law, hats._replace(**{part: getattr(hats, part) + step * move}), wrong, y
+        distribution, hats._replace(**{part: getattr(hats, part) + step * move}), wrong, y
     )
     assert abs(off(1e-4) - off(-1e-4)) > 1e-7 or (part == "q_0" and y == 0)
 
 
 def test_the_complexity_is_the_explicit_derivative():
     """With the average ln⟨e^{−yM}⟩ of a two-valued M, whose derivative is ⟨M⟩."""
-    law, hats = random_case(2)
-    overlaps = overlaps_from(kinds(law, RIDGE, SMALL_Y, hats))
+    distribution, hats = random_case(2)
+    overlaps = overlaps_from(kinds(distribution, RIDGE, SMALL_Y, hats))
     energies = np.array([0.3, 0.8])
     log = lambda y: float(np.log(np.exp(-y * energies).mean()) / y)
     weights = np.exp(-SMALL_Y * energies)
-    f = lambda y: free_energy(kinds(law, RIDGE, y, hats), y, overlaps, hats, 2.0, log(y))
-    at = kinds(law, RIDGE, SMALL_Y, hats)
+    f = lambda y: free_energy(kinds(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, log(y))
+    at = kinds(distribution, RIDGE, SMALL_Y, hats)
     mean = float(weights @ energies / weights.sum())
     explicit = complexity(at, SMALL_Y, overlaps, hats, 2.0, log(SMALL_Y), mean)
     difference = SMALL_Y**2 * (f(SMALL_Y + 1e-4) - f(SMALL_Y - 1e-4)) / 2e-4
@@ -101,10 +101,10 @@ def test_the_complexity_is_the_explicit_derivative():
 
 
 def test_f_at_small_y_is_f_at_zero():
-    law, hats = random_case(3)
-    overlaps = overlaps_from(kinds(law, RIDGE, 0.0, hats))
-    assert f_of(law, hats, overlaps, 1e-6) == pytest.approx(
-        f_of(law, hats, overlaps, 0.0), rel=1e-5
+    distribution, hats = random_case(3)
+    overlaps = overlaps_from(kinds(distribution, RIDGE, 0.0, hats))
+    assert f_of(distribution, hats, overlaps, 1e-6) == pytest.approx(
+        f_of(distribution, hats, overlaps, 0.0), rel=1e-5
     )
 
 
@@ -177,7 +177,7 @@ def numbers_at(walk, state, hats, y: float = Y) -> np.ndarray:
     """f, Σ, e at a state with conjugates held, pooled and of each replicate, (1 + R, 3)."""
     rows, _ = walk.map._averages(y, state, walk.known)
     here, scenario = clusters_at(state, walk.map.scenario), walk.map.scenario
-    at = kinds(scenario.law, float(scenario.ridge), y, hats)
+    at = kinds(scenario.distribution, float(scenario.ridge), y, hats)
     return np.array([walk.map._numbers(y, at, here, hats, row) for row in rows.within])
 
 

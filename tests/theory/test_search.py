@@ -146,7 +146,7 @@ def test_the_mixed_mechanism_of_rank_two_sets_in_continuously():
     options = {"between": (0.4, 1.5), "precision": 0.1, "scan": 4, "rule": Sobol(2**12)}
     found = dotphase.critical(RANK_TWO, mechanisms=("positional", "mixed"), **options)
     assert "continuous" in found.reason
-    assert found.kind == "instability"
+    assert found.name == "instability"
     assert abs(found.location.value - 0.59) < 3 * np.hypot(found.location.error, 0.022)
 
 

@@ -53,7 +53,7 @@ def test_sensitivities_have_errors_and_signs(semantic):
 def test_training_loss_grows_with_the_ridge_by_half_the_weights(semantic):
     """dε_t/dλ = ⟨Tr Q Qᵀ⟩/2d = q/2γ: the training loss is a minimum over Q (envelope theorem)."""
     found = sensitivities(semantic, ["ridge"], rule=Sobol(2**13))["ridge"].train_loss
-    gamma = semantic.scenario.law.mean_gamma[0]
+    gamma = semantic.scenario.distribution.mean_gamma[0]
     expected = float(semantic.overlaps.q[0, 0, 0]) / gamma / 2
     error = float(semantic.overlap_errors.q[0, 0, 0]) / gamma / 2
     assert abs(found.value - expected) < 3 * np.hypot(found.error, error)

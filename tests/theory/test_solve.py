@@ -89,7 +89,7 @@ def test_the_fundamental_domain_gives_what_the_whole_orbit_gives(branch):
 
     @in_double
     def compare():
-        x = np.asarray(to_coordinates(overlaps, scenario.law.rho))
+        x = np.asarray(to_coordinates(overlaps, scenario.distribution.rho))
         part = evaluator_of(scenario, Sobol(2**13), group, stabiliser(group, overlaps))
         whole = evaluator_of(scenario, Sobol(2**13), group, group[:1])
         minima, all_minima = part.search(x), whole.search(x)

@@ -33,7 +33,7 @@ def replicon_by_definition(at) -> float:
     """Rank one, equal tokens: Δ_1 = Δ_2 by symmetry, and the map multiplies it by α γ² R² E[Σ_kl
     J_kl²]."""
     scenario, evaluator = at.solution.scenario, at.evaluator
-    gamma, total = scenario.law.mean_gamma[0], 0.0
+    gamma, total = scenario.distribution.mean_gamma[0], 0.0
     for block, (z, _) in zip(evaluator.ensemble.blocks, at.point.minima.blocks, strict=True):
         f, _, problem = fields(evaluator.structure, evaluator.values, at.point.x, block)
         _, _, H = loss_derivatives(

@@ -97,7 +97,7 @@ def test_where_a_small_m_begins_to_grow_on_the_semantic_branch():
     assert found.outcome in ("located", "imprecise"), found
     assert within(found.location, 0.8125, 0.006), found  # four node sets of 2^15, seeds 0 to 3
     sides = [found.location.value + side for side in (0.06, -0.03)]
-    above, below = follow(task, "semantic", "alpha", sides, rule=Sobol(2**15, seed=9))
+    above, below = follow(task, sides, rule=Sobol(2**15, seed=9))
     assert above.stability.leading["m"].value.real < 1 < below.stability.leading["m"].value.real
 
 
@@ -119,7 +119,7 @@ def test_the_end_of_a_branch_is_a_line():
     """The semantic branch ends at larger α, the more positional the teacher is."""
     options = {"between": (0.25, 1.6), "precision": 0.1, "rule": Sobol(2**12), "scan": 5}
     near, far = critical_line(dotphase.paper(), "spinodal", [0.1, 0.45], **options)
-    assert near.kind == far.kind == "spinodal"
+    assert near.name == far.name == "spinodal"
     assert (
         near.location.value + 3 * np.hypot(near.location.error, far.location.error)
         < far.location.value
@@ -200,6 +200,6 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="between"):
         critical(dotphase.paper(), between=(2.0, 1.0))
     with pytest.raises(ValueError, match="branch"):
-        critical(dotphase.paper(), "instability", branch="mystic")
+        critical(dotphase.paper(), "instability", start="mystic")
     with pytest.raises(ValueError, match="direction"):
         critical(dotphase.paper(), "instability", direction="up")

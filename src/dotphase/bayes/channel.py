@@ -53,7 +53,7 @@ def signs_of(scenario: Scenario) -> np.ndarray:
     return _signs(
         scenario.teacher,
         scenario.length,
-        float(np.sqrt(np.trace(scenario.law.rho[0]) / scenario.ranks[1])),
+        float(np.sqrt(np.trace(scenario.distribution.rho[0]) / scenario.ranks[1])),
     )
 
 

@@ -1,6 +1,6 @@
 """The Bayes-optimal limit: what any method could know of the teacher from αd samples, as d → ∞.
 
-Whoever knows the model and the law of Q* ~ N(0, I) sees the matrices T(u) (`bayes/channel.py`). By
+Whoever knows the model and the distribution of Q* ~ N(0, I) sees the matrices T(u) (`bayes/channel.py`). By
 Nishimori's identity one overlap per token is enough, q_l = Q̂ᵀΣ_lQ̂/d = Q̂ᵀΣ_lQ*/d of the posterior
 mean Q̂; with V_l = ρ_l − q_l
 
@@ -33,7 +33,7 @@ from ..results.result import Result
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, lifted
 from ..scenario.checks import check_plain
-from ..scenario.distribution import Law
+from ..scenario.distribution import Distribution
 from ..scenario.scenario import Scenario
 from .channel import posterior, signs_of
 
@@ -126,7 +126,7 @@ def bayes(
     reason = "" if outcome != "stalled" else f"still moving after {iterations} iterations"
     ending = (problem.pooled(V), problem.test_error(V), count, perf_counter() - begin)
     return BayesSolution(
-        scenario, start, outcome, reason, problem.pooled(scenario.law.rho - V), *ending
+        scenario, start, outcome, reason, problem.pooled(scenario.distribution.rho - V), *ending
     )
 
 
@@ -147,22 +147,35 @@ class BayesProblem:
 
     def first(self, left: float) -> np.ndarray:
         """V = `left` · ρ, for each replicate."""
-        return np.repeat(left * self.scenario.law.rho[None], len(self.nodes.points), axis=0)
+        return np.repeat(
+            left * self.scenario.distribution.rho[None], len(self.nodes.points), axis=0
+        )
 
     def step(self, V: np.ndarray) -> np.ndarray:
-        law = self.scenario.law
+        distribution = self.scenario.distribution
         return np.asarray(
-            self._step(V, law, law.rho, self.scenario.sample_ratio, self.signs, self.nodes)
+            self._step(
+                V,
+                distribution,
+                distribution.rho,
+                self.scenario.sample_ratio,
+                self.signs,
+                self.nodes,
+            )
         )
 
     def test_error(self, V: np.ndarray) -> Estimate:
-        law, values = self.scenario.law, self.scenario.teacher.values
-        each = np.asarray(self._error(V, law.rho, law.mean_gamma, values, self.pairs))
+        distribution, values = self.scenario.distribution, self.scenario.teacher.values
+        each = np.asarray(
+            self._error(V, distribution.rho, distribution.mean_gamma, values, self.pairs)
+        )
         return self.pooled(each / self.scenario.length)
 
     def left(self, V: np.ndarray) -> np.ndarray:
         """Tr V/Tr ρ per replicate: the share of the teacher that is not known."""
-        return np.trace(V.sum(1), axis1=1, axis2=2) / np.trace(self.scenario.law.rho.sum(0))
+        return np.trace(V.sum(1), axis1=1, axis2=2) / np.trace(
+            self.scenario.distribution.rho.sum(0)
+        )
 
     def change(self, V: np.ndarray, previous: np.ndarray) -> float:
         return float((np.abs(V - previous).max((1, 2, 3)) / np.abs(previous).max((1, 2, 3))).max())
@@ -198,19 +211,19 @@ def weak_recovery(scenario: Scenario) -> Threshold:
 
     **Returns**: a `Threshold`.
     """
-    signs, law = signs_of(scenario), scenario.law
+    signs, distribution = signs_of(scenario), scenario.distribution
     length, r_t = scenario.length, scenario.teacher.rank
     closed = 1 / (length * (length + 1))
     if np.abs(signs.mean(0)).max() > 0:
         return Threshold(Estimate(0.0), closed)
-    u, weights = _fourth_degree(law, length * r_t)
+    u, weights = _fourth_degree(distribution, length * r_t)
     images = signs[:, None] * u  # (G, N, L, r_t)
-    inverse = np.linalg.inv(law.rho)
+    inverse = np.linalg.inv(distribution.rho)
     C = np.einsum("gnla,gnkb->nlakb", images, images, optimize=True) / len(signs)
     unit = np.einsum("lk,ab->lakb", np.eye(length), np.eye(r_t))
     A = np.einsum("lac,nlckb->nlakb", inverse, np.einsum("nlakc,kcb->nlakb", C, inverse) - unit)
     hat = np.einsum("n,nlakc,nlbkd->labkcd", weights, A, A, optimize=True)
-    back = np.einsum("k,kl,kj->lj", law.weight, law.gamma, law.gamma)
+    back = np.einsum("k,kl,kj->lj", distribution.weight, distribution.gamma, distribution.gamma)
     size = length * r_t**2
     radius = np.abs(
         np.linalg.eigvals(np.einsum("jl,labkcd->jabkcd", back, hat).reshape(size, size))
@@ -218,18 +231,18 @@ def weak_recovery(scenario: Scenario) -> Threshold:
     return Threshold(Estimate(1 / radius, 1e-13 / radius), closed)
 
 
-def _fourth_degree(law: Law, dimension: int) -> tuple[np.ndarray, np.ndarray]:
+def _fourth_degree(distribution: Distribution, dimension: int) -> tuple[np.ndarray, np.ndarray]:
     """Fields u, (N, L, r_t), and weights, exact for polynomials of degree five or more."""
-    length, r_t = law.rho.shape[:2]
+    length, r_t = distribution.rho.shape[:2]
     rule = GaussHermite(4) if dimension <= 8 else Sobol(2**18)
     points, weights = rule.nodes(dimension)
     eta = np.moveaxis(points[0], -1, 0).reshape(-1, length, r_t)
-    return np.einsum("lab,nlb->nla", np.linalg.cholesky(law.rho), eta), weights[0]
+    return np.einsum("lab,nlb->nla", np.linalg.cholesky(distribution.rho), eta), weights[0]
 
 
 @lru_cache(maxsize=64)
 def _compiled(teacher: Form):
-    def step(V, law: Law, rho, alpha, signs, points, weights):
+    def step(V, distribution: Distribution, rho, alpha, signs, points, weights):
         length, r_t, _ = rho.shape
         eta, xi = points.reshape(2, length, r_t, -1)
         w = symmetric_root(rho - V, jnp) @ xi
@@ -237,9 +250,9 @@ def _compiled(teacher: Form):
         precision = jnp.linalg.inv(V)
         g = precision @ (posterior(u, w, precision, signs).mean - w)
         q_hat = alpha * jnp.einsum("lan,lbn,n->lab", g, g, weights)
-        B = (law.gamma[:, :, None, None] * q_hat).sum(1)
+        B = (distribution.gamma[:, :, None, None] * q_hat).sum(1)
         left = jnp.linalg.inv(jnp.eye(r_t) + B)
-        return jnp.einsum("k,kl,kab->lab", law.weight, law.gamma, left)
+        return jnp.einsum("k,kl,kab->lab", distribution.weight, distribution.gamma, left)
 
     def error(V, rho, rho_sigma, numbers, points, weights):
         length, r_t, _ = rho.shape
@@ -249,7 +262,9 @@ def _compiled(teacher: Form):
         return (mismatch(one, two, rho_sigma) * weights).sum()
 
     over = lambda function, fixed: jax.vmap(function, in_axes=(0, *[None] * fixed, 0, 0))
-    move = lambda V, law, rho, alpha, signs, nodes: over(step, 4)(V, law, rho, alpha, signs, *nodes)
+    move = lambda V, distribution, rho, alpha, signs, nodes: over(step, 4)(
+        V, distribution, rho, alpha, signs, *nodes
+    )
     see = lambda V, rho, rho_sigma, numbers, nodes: over(error, 3)(
         V, rho, rho_sigma, numbers, *nodes
     )

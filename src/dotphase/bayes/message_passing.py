@@ -4,7 +4,7 @@ where one does.
     w_l^μ = x_l^μ Q̂/√d − V_l g_l^μ(old),   g_l = V_l⁻¹ (E[u_l | w, T(u)] − w_l),   V̂_l = −Σ_μ ∂g_l^μ/∂w_l^μ / d
     B = Σ_μl x_l^μᵀ g_l^μ/√d + Σ_l Σ_l Q̂ V̂_l,   R_i = (1 + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
 
-It knows the model, the encodings and the law of Q*, and sees of a sample x and T(u). (In the code
+It knows the model, the encodings and the distribution of Q*, and sees of a sample x and T(u). (In the code
 T(u) is represented by the fields u; the posterior on their fibre does not depend on which of its
 points was given.)
 """
@@ -135,7 +135,7 @@ def bayes_message_passing(
     damping: float = 0.3,
     hint: float = 1e-2,
     rule: Rule | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> BayesRuns:
     """Bayes-optimal message passing from weights that know nothing, Q̂_i ~ `hint` · N(0, 1), for
     each seed.
@@ -184,7 +184,7 @@ class BayesMessages:
 
     def first(self, hint: float) -> State:
         drawn = self.instance.random("start").standard_normal(self.instance.teacher_weights.shape)
-        return State(hint * drawn, self.instance.scenario.law.rho, np.zeros_like(self.u))
+        return State(hint * drawn, self.instance.scenario.distribution.rho, np.zeros_like(self.u))
 
     def step(self, state: State) -> State:
         import jax
@@ -224,7 +224,7 @@ def _one(
     known = before if outcome == "diverged" else state
     reached = overlaps_of(instance, known.weights)
     trace = lambda parts: float(np.trace(parts, axis1=1, axis2=2).mean())
-    left = trace(known.variance) / trace(instance.scenario.law.rho)
+    left = trace(known.variance) / trace(instance.scenario.distribution.rho)
     error = posterior_mean_error(instance, reached, known.variance, rule)
     found = abs(trace(reached.theta)), trace(reached.q), left, error, instance.teacher_excess
     return BayesRun(instance.seed, outcome, count, *found)
@@ -234,7 +234,9 @@ def _outcome(messages: BayesMessages, before: State, state: State, tolerance: fl
     instance = messages.instance
     if not np.isfinite(state.weights).all():
         return "diverged"
-    if np.trace(state.variance.sum(0)) < PERFECT * np.trace(instance.scenario.law.rho.sum(0)):
+    if np.trace(state.variance.sum(0)) < PERFECT * np.trace(
+        instance.scenario.distribution.rho.sum(0)
+    ):
         return "perfect" if messages.unexplained(state) < 1e-3 else "stuck"
     moved = np.linalg.norm(state.weights - before.weights)
     # Weights that vanish have arrived as well: nothing can be known.
@@ -269,7 +271,7 @@ def posterior_mean_error(
     rho, numbers = overlaps_of(instance, instance.teacher_weights).q, scenario.teacher.values
     with jax.enable_x64(True):
         average = _error(scenario.teacher.form)
-        given = (known.q, known.theta, rho, variance, scenario.law.mean_gamma, numbers)
+        given = (known.q, known.theta, rho, variance, scenario.distribution.mean_gamma, numbers)
         each = (
             np.array([float(average(p, s, *given)) for p, s in zip(points, shares, strict=True)])
             / length

@@ -71,7 +71,7 @@ def dynamics(
     from ..learning.online.simulation import simulate
 
     found = one_pass(
-        task, first, rate, until, ridge=decay, d=d, evaluations=evaluations, progress=True
+        task, first, rate, until, ridge=decay, d=d, max_evaluations=evaluations, progress=True
     )
     seen = (
         simulate(task, d or 0, first, rate, found.times[::20], seeds, ridge=decay, progress=True)

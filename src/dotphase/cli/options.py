@@ -148,15 +148,19 @@ def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sent
         given.pop("token_deviation"),
         load_sentences(path),
     )
-    law = tokens_from_samples(
+    distribution = tokens_from_samples(
         sentences if deviation is None else sentences.scaled_to(deviation), alike=True
     )
     if given.get("positional") is not None:
         given["positional"] = _matrix(given["positional"])
     if given.get("student") is not None:
         given["student"] = _student(given["student"])
-    base = scenario_of(law) if file is None else read_scenario(file).vary(tokens=law.tokens)
-    data = law.rotated(sentences if deviation is None else sentences.scaled_to(deviation))
+    base = (
+        scenario_of(distribution)
+        if file is None
+        else read_scenario(file).vary(tokens=distribution.tokens)
+    )
+    data = distribution.rotated(sentences if deviation is None else sentences.scaled_to(deviation))
     return base.vary(**{name: value for name, value in given.items() if value is not None}), data
 
 

@@ -130,7 +130,7 @@ def phase(
 @of_scenario()
 def transition(
     task: Scenario,
-    kind: Annotated[
+    name: Annotated[
         str,
         typer.Argument(
             help="train-loss (α_c), linear (α_l), spinodal (a branch ends), instability (a small signal grows on a "
@@ -177,10 +177,10 @@ def transition(
     from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--range", interval, "first:last")
-    options = {"precision": precision, "budget": budget, "branch": branch, "direction": direction}
-    options |= {"rule": first_nodes(kind, budget, seed), "minimum": minimum}
+    options = {"precision": precision, "budget": budget, "start": branch, "direction": direction}
+    options |= {"rule": first_nodes(name, budget, seed), "minimum": minimum}
     options |= {"mechanisms": _two_mechanisms(between)}
-    found = critical(task, kind, along, between=(low, high), **options)
+    found = critical(task, name, along, between=(low, high), **options)
     absent = found.outcome == "absent"
     if as_json:
         counts = {
@@ -190,17 +190,17 @@ def transition(
         }
         location = None if absent else found.location.to_dict()
         answer = {
-            "kind": kind,
+            "transition": name,
             along: location,
             "outcome": found.outcome,
             "reason": found.reason,
         } | counts
         typer.echo(json.dumps(answer, indent=2))
     elif absent:
-        typer.echo(f"{kind}: no transition: {found.reason}")
+        typer.echo(f"{name}: no transition: {found.reason}")
     else:
         typer.echo(
-            f"{kind}: {SYMBOLS.get(along, along)} = {found.location}"
+            f"{name}: {SYMBOLS.get(along, along)} = {found.location}"
             + (f"  ({found.reason})" if found.reason else "")
         )
         typer.echo(

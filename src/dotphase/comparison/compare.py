@@ -182,7 +182,7 @@ def compare(
     *,
     minimum: str = "reached",
     data: Data | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Comparison:
     """Solve, pass messages and train from the same starts, and compare the results.
 

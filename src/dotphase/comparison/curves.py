@@ -131,8 +131,13 @@ def compare_curve(
         weights = _weights(instance, start)
         method = GradientDescent(size, total, tolerance=1e-300)
         run = train(scenario, d, weights, method, [instance.seed], record=every).runs[0]
-        first, law = measured(instance, weights)
-        options: dict[str, Any] = {"paths": paths, "cut": cut, "seed": instance.seed, "law": law}
+        first, distribution = measured(instance, weights)
+        options: dict[str, Any] = {
+            "paths": paths,
+            "cut": cut,
+            "seed": instance.seed,
+            "distribution": distribution,
+        }
         found = learning_curve(scenario, first, steps=total, step_size=size, d=d, **options)
         pairs.append((instance.seed, run, found))
     return _compared(scenario, d, str(start), size, pairs)

@@ -90,7 +90,7 @@ def perform(
     recipe: Recipe = AFTERCARE,
     noise: float = 1e-3,
     on_epoch: Callable[[Run], None] = lambda run: None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Run:
     """Operate on every seed of a trained run and continue its training; other arguments as in
     `train_from`.

@@ -51,7 +51,7 @@ def train(
     experiment: Experiment,
     directory: str | Path | None = None,
     on_epoch: Callable[[Run], None] = lambda run: None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Run:
     """Train from random weights; see `train_from` for the arguments.
 
@@ -73,7 +73,7 @@ def train_from(
     experiment: Experiment,
     directory: str | Path | None = None,
     on_epoch: Callable[[Run], None] = lambda run: None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Run:
     """Train the seeds of `experiment` from the weights `initial` (seeds on the first axis).
 

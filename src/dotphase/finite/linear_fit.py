@@ -90,7 +90,7 @@ def fit_linear(
     *,
     rule: Rule | None = None,
     data: Data | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> LinearFits:
     """Fit f_W(x) = Wx, W ∈ R^{L×L}, on n = αd samples: minimise Σ_μ ‖y^μ − Wx^μ‖²/(2d) + (λ/2)‖W‖².
 

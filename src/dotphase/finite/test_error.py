@@ -45,7 +45,7 @@ class Moments(NamedTuple):
 
 
 def error_of_weights(instance: Instance, weights: np.ndarray, rule: Rule | None = None) -> Estimate:
-    """ε_g of given weights: exact where the law of the tokens is known, else on sentences that were
+    """ε_g of given weights: exact where the distribution of the tokens is known, else on sentences that were
     held out."""
     if instance.data is None:
         return exact_test_error(instance, weights, rule)

@@ -35,7 +35,7 @@ from .measure import Heads, measure
 class HeadTeacher(Result):
     """A head as the teacher of a scenario.
 
-    - `scenario`: for `solve`, `phase`, `critical`, `compare`;  `law`: the distribution of its tokens.
+    - `scenario`: for `solve`, `phase`, `critical`, `compare`;  `distribution`: the distribution of its tokens.
     - `heads`: the head's shares, which give ω;  `sentences`: what was measured, in the coordinates of
       the scenario: `train(scenario, data=…)` trains a student on the real words.
     - `neglected`: numbers that are zero where the scenario is exact. `attention`: the mean distance
@@ -43,11 +43,11 @@ class HeadTeacher(Result):
       its mean pattern, what a teacher without words would have; `rank`: the share of the scores'
       variance lost by the rank; `neighbours`: the share of the covariances (in squares) between different
       tokens, which are taken as independent; `input`: the share of the input's variance that is not a sum of a word's
-      and a place's part; and those of `law`.
+      and a place's part; and those of `distribution`.
     """
 
     scenario: Scenario
-    law: MeasuredTokens
+    distribution: MeasuredTokens
     heads: Heads
     sentences: Sentences
     omega: float
@@ -97,9 +97,9 @@ def scenario_of(
     words, place, spread = _word_and_place(head, ids)
     unit = words.deviation
     words, place = words.scaled_to(1.0), place / unit
-    law = tokens_from_samples(words, kinds=words.dimension, scales=False, alike=True)
-    gamma = np.diagonal(law.tokens.Gamma, axis1=1, axis2=2)
-    root = law.basis * np.sqrt(gamma.mean(1))
+    distribution = tokens_from_samples(words, groups=words.dimension, scales=False, alike=True)
+    gamma = np.diagonal(distribution.tokens.Gamma, axis1=1, axis2=2)
+    root = distribution.basis * np.sqrt(gamma.mean(1))
     form = unit**2 * _mean_form(head.projections, ids.shape[1])
     low_rank = _low_rank(form, root, rank)
     position, content = (max(each.value[0], 0.0) for each in (measured.position, measured.content))
@@ -110,11 +110,11 @@ def scenario_of(
     scenario = Scenario(
         attentions.mixture(A.mean(0), omega, semantic),
         semantic,
-        Tokens(gamma, law.tokens.share),
-        Positions(scale * (law.basis.T @ place.T)),
+        Tokens(gamma, distribution.tokens.share),
+        Positions(scale * (distribution.basis.T @ place.T)),
         alpha,
         ridge,
-        teacher_weights=scale * (law.basis.T @ np.hstack([low_rank.w_Q, low_rank.w_K])),
+        teacher_weights=scale * (distribution.basis.T @ np.hstack([low_rank.w_Q, low_rank.w_K])),
     )
     T = (1 - omega) * _semantic_attention(words, low_rank, causal) + omega * A.mean(0)
     neglected = {
@@ -122,10 +122,12 @@ def scenario_of(
         "attention_scale": attention_distance(A, A.mean(0)),
         "rank": low_rank.lost,
         "input": spread,
-        "neighbours": _between(law.tokens.Gamma),
-        **law.neglected,
+        "neighbours": _between(distribution.tokens.Gamma),
+        **distribution.neglected,
     }
-    return HeadTeacher(scenario, law, measured, law.rotated(words), omega, neglected)
+    return HeadTeacher(
+        scenario, distribution, measured, distribution.rotated(words), omega, neglected
+    )
 
 
 class _LowRank(NamedTuple):

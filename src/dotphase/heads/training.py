@@ -94,7 +94,7 @@ def train_language(
     seeds: Sequence[int] = (0, 1, 2, 3),
     directory: str | Path | None = None,
     files: Sequence[str | Path] = (),
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> LanguageRun:
     """Train on the first `tokens` words of the text, and measure loss and heads at steps 0, …, `steps`.
 

@@ -132,7 +132,7 @@ CHECKS: dict[str, Check] = {
     "instance": kind("Instance", example="dotphase.sample(scenario, d=100).instance"),
     "solution": kind("Solution", example="dotphase.solve(scenario)"),
     "rule": _rule,
-    "law": kind("Law"),
+    "distribution": kind("Distribution"),
     "solver": kind("SolverOptions", example="dotphase.SolverOptions()"),
     "optimiser": _optimiser,
     "minimum": _minimum,

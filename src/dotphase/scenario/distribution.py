@@ -1,4 +1,4 @@
-"""ν, the joint law of (γ, τ, π) over the eigen-directions, reduced to what the theory sees of it.
+"""ν, the joint distribution of (γ, τ, π) over the eigen-directions, reduced to what the theory sees of it.
 
 The theory averages expressions that depend on γ in any way but on (τ, π) only through products of
 two of them. So directions with equal γ can be merged, keeping their total weight and the second
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .tokens import Positions, Tokens
 
 
-class Law(NamedTuple):
+class Distribution(NamedTuple):
     """Kinds of direction k with distinct spectra.
 
     - `weight`: (K,), the share of directions of each kind.
@@ -92,8 +92,10 @@ def table_of(tokens: Tokens, positions: Positions, pi: np.ndarray | None) -> Tab
     )
 
 
-def law_of(tokens: Tokens, positions: Positions, teacher_rank: int, pi: np.ndarray | None) -> Law:
-    """The law behind the spectra, the encodings and the teacher's weights (π ~ N(0, I) independent
+def distribution_of(
+    tokens: Tokens, positions: Positions, teacher_rank: int, pi: np.ndarray | None
+) -> Distribution:
+    """The distribution behind the spectra, the encodings and the teacher's weights (π ~ N(0, I) independent
     when None)."""
     share, gamma, tau, pi, Gamma = table_of(tokens, positions, pi)
     length, rows = gamma.shape[1], len(gamma)
@@ -116,6 +118,6 @@ def law_of(tokens: Tokens, positions: Positions, teacher_rank: int, pi: np.ndarr
         merged[present] / weight[present, None, None],
     )
     if Gamma is None:
-        return Law(weight, kinds, moment)
+        return Distribution(weight, kinds, moment)
     kinds = kinds.reshape(-1, length, length)
-    return Law(weight, np.einsum("kll->kl", kinds), moment, kinds)
+    return Distribution(weight, np.einsum("kll->kl", kinds), moment, kinds)

@@ -1,4 +1,4 @@
-"""Tokens of different length: the law of their scales.
+"""Tokens of different length: the distribution of their scales.
 
 A token is x_l = s_l × (a Gaussian token), with s_l > 0 random from sentence to sentence and E s_l²
 = 1, so that Σ_l stays the covariance of x_l. Real embeddings are like that: some words have long
@@ -20,7 +20,7 @@ MOST_OUTCOMES = 2**20  # of all tokens together, that are listed one by one
 
 @dataclass(frozen=True)
 class Scales:
-    """The law of the scales (s_1 … s_L) that multiply the tokens of a sentence.
+    """The distribution of the scales (s_1 … s_L) that multiply the tokens of a sentence.
 
     **Arguments**
 
@@ -60,8 +60,8 @@ class Scales:
         if (weights < 0).any() or weights.sum() == 0:
             raise ValueError("scales.weights: must not be negative, nor all zero")
         values, weights = values[weights > 0], weights[weights > 0]
-        # What is normalised already stays as it is, to the last bit: a law read back from a file is
-        # the same law.
+        # What is normalised already stays as it is, to the last bit: a distribution read back from a file is
+        # the same distribution.
         weights = weights / weights.sum() if abs(weights.sum() - 1) > 1e-12 else weights
         mean = weights @ values**2
         values = np.where(np.abs(mean - 1) > 1e-12, values / np.sqrt(mean), values)
@@ -123,14 +123,16 @@ class Scales:
         return np.where(np.eye(length) > 0, 1.0, mean**2)
 
     def permuted(self, order: tuple[int, ...]) -> Scales:
-        """The law of (s_order[0], s_order[1], …)."""
+        """The distribution of (s_order[0], s_order[1], …)."""
         return self if self.independent else Scales(self.s[:, list(order)], self.share)
 
     def same_as(self, other: Scales) -> bool:
-        """Whether two laws are the same, up to rounding."""
+        """Whether two distributions are the same, up to rounding."""
         if self.s.shape != other.s.shape:
             return False
-        rows = [np.column_stack([law.s, law.share]) for law in (self, other)]
+        rows = [
+            np.column_stack([distribution.s, distribution.share]) for distribution in (self, other)
+        ]
         one, two = (table[np.lexsort(np.round(table, 9).T)] for table in rows)
         return bool(np.allclose(one, two, rtol=1e-9, atol=1e-12))
 

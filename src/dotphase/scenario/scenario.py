@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .attentions.attention import Attention, Form
 from .checks import check_attention
-from .distribution import Law, law_of
+from .distribution import Distribution, distribution_of
 from .names import ALIASES as ALIASES
 from .names import spelled_as, word_of
 from .tokens import Positions, Tokens
@@ -122,9 +122,9 @@ class Scenario:
         return self.student.rank, self.teacher.rank
 
     @cached_property
-    def law(self) -> Law:
-        """ν, the joint law of (γ, τ, π), as far as the theory needs it."""
-        return law_of(self.tokens, self.positions, self.teacher.rank, self._pi)
+    def distribution(self) -> Distribution:
+        """ν, the joint distribution of (γ, τ, π), as far as the theory needs it."""
+        return distribution_of(self.tokens, self.positions, self.teacher.rank, self._pi)
 
     @property
     def _pi(self) -> np.ndarray | None:
@@ -132,7 +132,7 @@ class Scenario:
 
     @cached_property
     def structure(self) -> Structure:
-        tokens, kinds = self.tokens, len(self.law.weight)
+        tokens, kinds = self.tokens, len(self.distribution.weight)
         scaled = tokens.scales is not None
         sized = self.dimension is not None
         return Structure(
@@ -148,8 +148,8 @@ class Scenario:
             "ridge": np.float64(self.ridge),
             "student": self.student.values,
             "teacher": self.teacher.values,
-            "law": self.law._asdict(),
-            "gram": None if self.dimension is None else self.law.gram / self.dimension,
+            "distribution": self.distribution._asdict(),
+            "gram": None if self.dimension is None else self.distribution.gram / self.dimension,
         }
 
     def vary(self, **changes: Any) -> Scenario:
@@ -203,7 +203,7 @@ class Scenario:
                 f"  tokens         {kinds} kind{'s' * (kinds > 1)} of direction, σ = {self.tokens.deviation:.6g}"
                 + ", correlated" * self.tokens.joint
                 + (f", {self.tokens.scales}" if self.tokens.scales else ""),
-                f"  positions      p·p' = {np.array2string(self.law.gram, precision=4).replace(chr(10), '')}",
+                f"  positions      p·p' = {np.array2string(self.distribution.gram, precision=4).replace(chr(10), '')}",
                 f"  sample_ratio α {self.sample_ratio:.6g}",
                 f"  ridge λ        {self.ridge:.6g}",
             ]
@@ -230,12 +230,12 @@ def _check_table(scenario: Scenario) -> None:
         raise ValueError(
             f"teacher_weights: expected {scenario.teacher.rank} columns, got {pi.shape[1]}"
         )
-    if (np.linalg.eigvalsh(scenario.law.rho)[:, 0] <= 0).any():
+    if (np.linalg.eigvalsh(scenario.distribution.rho)[:, 0] <= 0).any():
         raise ValueError(
             "teacher_weights: ρ_l = ⟨γ_l π πᵀ⟩ must be positive definite for every token"
         )
     if scenario.tokens.joint:
-        rho = np.swapaxes(scenario.law.joint_rho, 1, 2)
+        rho = np.swapaxes(scenario.distribution.joint_rho, 1, 2)
         values = np.linalg.eigvalsh(rho.reshape(rho.shape[0] * rho.shape[1], -1))
         if values[0] <= 1e-9 * values[-1]:
             raise ValueError(

@@ -30,7 +30,7 @@ class Tokens:
     - `covariances`: Γ, (K, L, L), instead of eigenvalues: the joint covariance of the L tokens
       along each kind of direction, symmetric and positive semi-definite. Where every Γ is diagonal
       this is the same as its eigenvalues.
-    - `scales`: the law of random scales that multiply the tokens, `Scales`; all one unless given. Γ
+    - `scales`: the distribution of random scales that multiply the tokens, `Scales`; all one unless given. Γ
       and γ are covariances of the tokens before that; since E s_l² = 1, those of a single token
       stay what they are.
 

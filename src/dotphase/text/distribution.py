@@ -29,7 +29,7 @@ class MeasuredTokens(Result):
     - `lengths`: the tokens' lengths.
     - `neglected`: numbers that are zero where the distribution is exact: `off_diagonal`, the share
       of all second moments (in squares) between different directions, and the share expected from n
-      sentences of this distribution; `within_kinds`, the share lost by giving a group one Γ;
+      sentences of this distribution; `within_groups`, the share lost by giving a group one Γ;
       `means`, the squared mean token relative to its mean square; `kurtosis`, the mean excess
       fourth moment along a direction after division by the length; `alignment`, by how much the
       cosine of two neighbours varies more (in squares) than it does in Gaussian sentences.
@@ -45,8 +45,8 @@ class MeasuredTokens(Result):
     def headline(self) -> str:
         kinds, scales = len(self.tokens.gamma), self.tokens.scales
         sizes = f"{self.count} sentences of {self.tokens.gamma.shape[1]} tokens in {len(self.basis)} dimensions"
-        law = f"{kinds} group{'s' * (kinds > 1)} of directions, {scales or 'one length'}"
-        return f"distribution of {sizes}: σ = {self.tokens.deviation:.4g}, {law}"
+        distribution = f"{kinds} group{'s' * (kinds > 1)} of directions, {scales or 'one length'}"
+        return f"distribution of {sizes}: σ = {self.tokens.deviation:.4g}, {distribution}"
 
     def rows(self) -> list[dict[str, Any]]:
         Gamma, pairs = self.tokens.Gamma, ~np.eye(self.tokens.gamma.shape[1], dtype=bool)
@@ -91,20 +91,20 @@ class _Moments(NamedTuple):
 
 
 def tokens_from_samples(
-    x: np.ndarray | Sentences, kinds: int = 8, scales: bool = True, alike: bool = False
+    x: np.ndarray | Sentences, groups: int = 8, scales: bool = True, alike: bool = False
 ) -> MeasuredTokens:
     """The distribution of tokens, estimated from an array of sentences x, (n, L, d).
 
     The directions are those of the mean covariance of the tokens, Σ̄ (of the mean covariance
     *between* tokens where Σ̄ is flat). Along each Γ_ll' is measured; directions are sorted, divided
-    into `kinds` groups of equal size, and each group gets its mean Γ. Eigenvalues that spread no
+    into `groups` groups of equal size, and each group gets its mean Γ. Eigenvalues that spread no
     more than those of n isotropic sentences would, 4√(d/n), form one group. The length of a token
     is s_l² = |x_l|²/Tr Σ_l; where its distribution is wider than that of Gaussian tokens, the
     excess becomes the distribution of the scales.
 
     **Arguments**
 
-    - `x`: the array, or `Sentences`;  `kinds`: largest number of groups of directions.
+    - `x`: the array, or `Sentences`;  `groups`: largest number of groups of directions.
     - `scales`: whether to measure lengths; without them, the distribution is Gaussian.
     - `alike`: whether all positions in a sentence have the same distribution, as in a text cut at
       arbitrary points: then tokens are averaged, and so are all pairs of tokens at one distance.
@@ -113,11 +113,11 @@ def tokens_from_samples(
 
     **Example**
 
-        law = tokens_from_samples(read_text(length=2), alike=True)
-        train(paper().vary(tokens=law.tokens), data=law.rotated(sentences), seeds=8)
+        distribution = tokens_from_samples(read_text(length=2), alike=True)
+        train(paper().vary(tokens=distribution.tokens), data=distribution.rotated(sentences), seeds=8)
     """
     count, length, d = _shape(x)
-    kinds = min(whole_number("kinds", kinds), d)
+    most = min(whole_number("groups", groups), d)
     found = _moments(x, (count, length, d))
     noise = 4 * np.sqrt(d / count)
     basis = _basis(found.second, noise)
@@ -126,14 +126,16 @@ def tokens_from_samples(
     height = _height(along, noise)
     order = np.argsort(-height, kind="stable")
     basis, along = basis[:, order], along[order]
-    groups = np.array_split(np.arange(d), 1 if np.ptp(height) == 0 else kinds)
-    share = np.array([len(group) for group in groups]) / d
+    parts = np.array_split(np.arange(d), 1 if np.ptp(height) == 0 else most)
+    share = np.array([len(part) for part in parts]) / d
     lengths = measure_lengths(_blocks(x, basis), np.einsum("all->la", along), alike)
-    law = lengths.law if scales else None
-    ratio = np.ones((length, length)) if law is None else law.second_moment(length)
-    Gamma = np.stack([_positive(along[group].mean(0) / ratio) for group in groups])
-    tokens = Tokens(weights=share, covariances=Gamma, scales=law)
-    neglected = _neglected(found, along, basis, groups, count) | {
+    distribution = lengths.distribution if scales else None
+    ratio = (
+        np.ones((length, length)) if distribution is None else distribution.second_moment(length)
+    )
+    Gamma = np.stack([_positive(along[part].mean(0) / ratio) for part in parts])
+    tokens = Tokens(weights=share, covariances=Gamma, scales=distribution)
+    neglected = _neglected(found, along, basis, parts, count) | {
         "kurtosis": lengths.kurtosis,
         "alignment": float(
             max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2)
@@ -235,6 +237,6 @@ def _neglected(
     return {
         "off_diagonal": 1 - float((along**2).sum()) / total,
         "off_diagonal_of_noise": min(1.0, expected / total),
-        "within_kinds": float(((along - binned) ** 2).sum()) / total,
+        "within_groups": float(((along - binned) ** 2).sum()) / total,
         "means": float(((found.mean**2).sum(1) / found.square).mean()),
     }

@@ -27,7 +27,7 @@ SCALES = {
 class Lengths(Result):
     """Statistics of the tokens' lengths.
 
-    - `law`: distribution of the scales, None where the lengths are those of Gaussian tokens.
+    - `distribution`: distribution of the scales, None where the lengths are those of Gaussian tokens.
     - `spread`: the standard deviation of s²;  `spread_of_gaussians`: √(2/D) without scales, D = (Tr
       Σ)²/Tr Σ².
     - `correlation`: of s² of two tokens of a sentence, averaged over pairs.
@@ -37,7 +37,7 @@ class Lengths(Result):
       `alignment_of_gaussians`.
     """
 
-    law: Scales | None
+    distribution: Scales | None
     spread: float
     spread_of_gaussians: float
     correlation: float
@@ -72,7 +72,7 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
     count = s2.shape[1]
     with np.errstate(invalid="ignore"):
         kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2)) * (1 + 2 / d) - 3
-    seen, spread, shared = _law(s2, d, alike), float(s2.std()), _correlation(s2)[0]
+    seen, spread, shared = _scales_of(s2, d, alike), float(s2.std()), _correlation(s2)[0]
     return Lengths(
         seen,
         spread,
@@ -92,7 +92,7 @@ def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
     return mean, float(cosine.std(1).mean()), (1 - mean**2) / np.sqrt(d)
 
 
-def _law(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
+def _scales_of(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
     """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less
     that of χ²_d/d."""
     sure = 5.0  # standard errors above which a spread, or a correlation, of lengths counts

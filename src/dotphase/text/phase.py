@@ -28,20 +28,23 @@ if TYPE_CHECKING:
 
 @under_any_name
 def scenario_of(
-    law: MeasuredTokens | Tokens, alpha: float = 2.0, omega: float = 0.3, ridge: float = 0.01
+    distribution: MeasuredTokens | Tokens,
+    alpha: float = 2.0,
+    omega: float = 0.3,
+    ridge: float = 0.01,
 ) -> Scenario:
     """The paper's task for tokens of any distribution and any number of tokens.
 
     T = (1 − ω) softmax(h* h*ᵀ) + ω A with A_ll' ∝ (2/3)^|l−l'|,  S = softmax(h hᵀ),  p_l evenly
     from 1 to −1 times (1, …, 1)/√d. At L = 2 these are the paper's A and encodings.
 
-    **Arguments**: `law`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
+    **Arguments**: `distribution`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
 
     **Returns**: a `Scenario` with the measured tokens.
 
     **Example**: `scenario_of(tokens_from_samples(sentences), alpha=1.5)`.
     """
-    tokens = law.tokens if isinstance(law, MeasuredTokens) else law
+    tokens = distribution.tokens if isinstance(distribution, MeasuredTokens) else distribution
     length = tokens.gamma.shape[1]
     # falls by 2/3 from token to token: at L = 2 this is the paper's standard A
     A = (2 / 3) ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
@@ -54,7 +57,7 @@ def scenario_of(
 class TextPhase(Result):
     """The place of sentences in the phase diagram.
 
-    - `scenario`: the task with the distribution of these sentences; `law`: that distribution, and
+    - `scenario`: the task with the distribution of these sentences; `distribution`: that distribution, and
       what it neglects.
     - `deviation`: σ, with its error from the finite number of sentences.
     - `phase`: which mechanism has the lower training loss, by how much, and both branches.
@@ -63,7 +66,7 @@ class TextPhase(Result):
     """
 
     scenario: Scenario
-    law: MeasuredTokens
+    distribution: MeasuredTokens
     deviation: Estimate
     phase: Phase
     transition: Transition
@@ -90,7 +93,13 @@ class TextPhase(Result):
         )
         lines = [self.headline, *(f"  {solution.headline}" for solution in self.phase.solutions)]
         return "\n".join(
-            [*lines, f"  {where}", f"  linear baseline ε_lin = {self.baseline}", "", str(self.law)]
+            [
+                *lines,
+                f"  {where}",
+                f"  linear baseline ε_lin = {self.baseline}",
+                "",
+                str(self.distribution),
+            ]
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,9 +114,10 @@ class TextPhase(Result):
             "outcome": found.outcome,
             "reason": found.reason,
             "linear_baseline": self.baseline.to_dict(),
-            "neglected": self.law.neglected,
+            "neglected": self.distribution.neglected,
             "lengths": {
-                name: getattr(self.law.lengths, name) for name in ("spread", "spread_of_gaussians")
+                name: getattr(self.distribution.lengths, name)
+                for name in ("spread", "spread_of_gaussians")
             },
             "seconds": self.seconds,
         }
@@ -119,7 +129,7 @@ def phase_of(
     *,
     minimum: str = "reached",
     nodes: int = 2**15,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> TextPhase:
     """Predict which mechanism a student learns from these sentences, by the theory with their
     measured distribution.
@@ -129,7 +139,8 @@ def phase_of(
     - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
     - `scenario`: the task; by default `scenario_of` their distribution with α = n/d. Its tokens are
       replaced by the measured ones.
-    - `minimum`: `"reached"`, what training finds, or `"lowest"`, as in `solve`;  `nodes` of the
+    - `minimum`: `"reached"` unless given, since real sentences are asked about for what training
+      finds; or `"lowest"`, as in `solve`;  `nodes` of the
       Gaussian averages.
     - `progress`: True for a bar, or a function of (done, total).
 
@@ -141,13 +152,13 @@ def phase_of(
     from ..theory.branches.phases import phase
     from ..theory.branches.transitions import critical
 
-    begin, law = perf_counter(), tokens_from_samples(sentences, alike=True)
+    begin, distribution = perf_counter(), tokens_from_samples(sentences, alike=True)
     task = (
-        scenario_of(law, alpha=sentences.count / sentences.dimension)
+        scenario_of(distribution, alpha=sentences.count / sentences.dimension)
         if scenario is None
         else scenario
     )
-    task = task.vary(tokens=law.tokens)
+    task = task.vary(tokens=distribution.tokens)
     rule = Sobol(nodes)
     with reporting(progress, f"where it stands: {brief(task)}", 3) as report:
         found = phase(task, rule=rule, minimum=minimum)
@@ -159,7 +170,13 @@ def phase_of(
         )
         report(3)
     return TextPhase(
-        task, law, _deviation(sentences), found, transition, baseline, perf_counter() - begin
+        task,
+        distribution,
+        _deviation(sentences),
+        found,
+        transition,
+        baseline,
+        perf_counter() - begin,
     )
 
 

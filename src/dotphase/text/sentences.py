@@ -214,7 +214,7 @@ def load_sentences(path: str | Path) -> Sentences:
 
     **Returns**: `Sentences`.
 
-    **Example**: `law = tokens_from_samples(load_sentences("tokens.npz"))`.
+    **Example**: `distribution = tokens_from_samples(load_sentences("tokens.npz"))`.
     """
     try:
         embeddings, ids, words, description = (

@@ -68,7 +68,7 @@ class Universality(Result):
     (`theories`, by name), from one start."""
 
     scenario: Scenario
-    law: MeasuredTokens
+    distribution: MeasuredTokens
     start: str
     trained: Runs
     surrogates: dict[str, Runs]
@@ -118,7 +118,7 @@ class Universality(Result):
         return {
             "start": self.start,
             "d": self.trained.dimension,
-            "sentences": self.law.count,
+            "sentences": self.distribution.count,
             **{
                 source: {name: self.value(source, name).to_dict() for name in OBSERVABLES}
                 for source in sources
@@ -132,8 +132,8 @@ class Universality(Result):
             "outcomes": {"sentences": self.trained.outcomes}
             | {name: runs.outcomes for name, runs in self.surrogates.items()}
             | {f"theory {name}": solution.outcome for name, solution in self.theories.items()},
-            "neglected": self.law.neglected,
-            "spread of lengths": self.law.lengths.spread,
+            "neglected": self.distribution.neglected,
+            "spread of lengths": self.distribution.lengths.spread,
             "seconds": self.seconds,
         }
 
@@ -148,7 +148,7 @@ def universality(
     ridge: float = 0.01,
     theory: bool = True,
     nodes: int = 2**15,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Universality:
     """Train on sentences and on Gaussian surrogates with the same covariances, with and without the
     same lengths, and solve the theory (reached minima) of both.
@@ -163,14 +163,19 @@ def universality(
     from ..theory.solver.solve import solve
 
     begin, seeds = perf_counter(), as_seeds(seeds)
-    laws = {
+    distributions = {
         name: tokens_from_samples(sentences, scales=name == "scaled", alike=True)
         for name in SURROGATES
     }
-    tasks = {name: scenario_of(law, alpha, omega, ridge) for name, law in laws.items()}
-    law, d = laws["scaled"], sentences.dimension
+    tasks = {
+        name: scenario_of(distribution, alpha, omega, ridge)
+        for name, distribution in distributions.items()
+    }
+    distribution, d = distributions["scaled"], sentences.dimension
     with reporting(progress, f"{start} start, d = {d}", 3 + 2 * theory) as report:
-        trained = train(tasks["scaled"], None, start, seeds=seeds, data=law.rotated(sentences))
+        trained = train(
+            tasks["scaled"], None, start, seeds=seeds, data=distribution.rotated(sentences)
+        )
         report(1)
         surrogates = {}
         for done, name in enumerate(SURROGATES, start=2):
@@ -183,5 +188,5 @@ def universality(
             )
             report(done)
     return Universality(
-        tasks["scaled"], law, start, trained, surrogates, theories, perf_counter() - begin
+        tasks["scaled"], distribution, start, trained, surrogates, theories, perf_counter() - begin
     )

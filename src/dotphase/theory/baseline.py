@@ -63,15 +63,15 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     if rule is None:
         rule = GaussHermite(ORDERS[dimension]) if dimension in ORDERS else Sobol(2**17)
     points, weights, scale = nodes_with_scales(rule, dimension, length, scenario.tokens.scales)
-    replicates, law = len(points), scenario.law
+    replicates, distribution = len(points), scenario.distribution
     eta = np.moveaxis(points, 0, 1).reshape(length, r_t, -1)
     s = None if scale is None else np.moveaxis(scale, 0, 1).reshape(length, -1)
-    u = times(applied(np.linalg.cholesky(grouped(law.joint_rho)), eta), s)
+    u = times(applied(np.linalg.cholesky(grouped(distribution.joint_rho)), eta), s)
     T = lifted(scenario.teacher.form)(u, **scenario.teacher.values)
     T = np.asarray(T).reshape(length, length, replicates, -1)
-    if scale is None and law.Gamma is None:
-        return _of_means(rule, T, weights, law.mean_gamma)
-    G = _gram(law.mean_Gamma, scale, replicates)
+    if scale is None and distribution.Gamma is None:
+        return _of_means(rule, T, weights, distribution.mean_gamma)
+    G = _gram(distribution.mean_Gamma, scale, replicates)
     TG = np.einsum("ijrn,jkrn->ikrn", T, G)
     mean = lambda each: np.einsum("ijrn,rn->rij", np.broadcast_to(each, T.shape), weights)
     pooled = lambda each: np.einsum("r,rij->ij", rule.pool, each)

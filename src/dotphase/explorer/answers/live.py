@@ -54,10 +54,15 @@ def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, se
 def _theory(instance: Instance, weights: np.ndarray, rate: float, steps: int) -> dict[str, Any]:
     """The learning curve from these first weights, in steps of training. It takes five of them at
     once, where that is stable."""
-    size = min(5 * rate, 0.2 / float(instance.scenario.law.mean_gamma.max()))
-    first, law = measured(instance, weights)
+    size = min(5 * rate, 0.2 / float(instance.scenario.distribution.mean_gamma.max()))
+    first, distribution = measured(instance, weights)
     total = max(1, round(steps * rate / size))
-    options: dict[str, Any] = {"d": instance.dimension, "law": law, "paths": 512, "replicates": 4}
+    options: dict[str, Any] = {
+        "d": instance.dimension,
+        "distribution": distribution,
+        "paths": 512,
+        "replicates": 4,
+    }
     found = learning_curve(instance.scenario, first, steps=total, step_size=size, **options)
     shown = np.unique(np.geomspace(1, len(found.times), 80).astype(int)) - 1
     curves = {"loss": found.train_loss, "m": found.m, "theta": found.theta}
@@ -77,7 +82,7 @@ def _end(run: Run, scenario: Scenario, d: int) -> dict[str, Any]:
         "outcome": run.outcome,
         "reason": run.reason,
         "step": run.steps,
-        "mechanism": mechanism_of(run.overlaps, scenario.law.mean_gamma, d),
+        "mechanism": mechanism_of(run.overlaps, scenario.distribution.mean_gamma, d),
     }
     return {
         **description,

@@ -43,7 +43,7 @@ def _sentence(scenario: Scenario, rng: np.random.Generator) -> tuple[np.ndarray,
     """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for the part of h that is
     independent of u."""
     r_s, r_t = scenario.ranks
-    roots = np.linalg.cholesky(grouped(scenario.law.joint_rho))
+    roots = np.linalg.cholesky(grouped(scenario.distribution.joint_rho))
     u = np.einsum("gab,gb->ga", roots, rng.standard_normal(roots.shape[:2])).reshape(
         scenario.length, r_t
     )
@@ -57,7 +57,7 @@ def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any
 
 def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """h given u, as above; arrays (L, r). Fields of correlated tokens form one group."""
-    rho, (q, _, m, theta) = grouped(solution.scenario.law.joint_rho), group(solution.state)
+    rho, (q, _, m, theta) = grouped(solution.scenario.distribution.joint_rho), group(solution.state)
     gain = theta @ np.linalg.inv(rho)
     rest = q - gain @ np.swapaxes(theta, 1, 2)
     root = symmetric_root(rest)

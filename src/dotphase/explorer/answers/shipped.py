@@ -98,13 +98,13 @@ def lines(omegas: list[float]) -> dict[str, Any]:
 
     options: dict[str, Any] = {"between": (0.2, 4.0), "precision": 0.01, "rule": Sobol(2**13)}
     wanted: dict[str, dict[str, Any]] = {"train-loss": {}, "linear": {}} | {
-        f"spinodal-{branch}": {"branch": branch} for branch in MECHANISMS
+        f"spinodal-{branch}": {"start": branch} for branch in MECHANISMS
     }
     rounded = lambda numbers: [float(f"{number:.5g}") for number in numbers]
     found = {}
     for name, more in wanted.items():
-        kind = "spinodal" if more else name
-        located = critical_line(paper(), kind, omegas, **options, **more)
+        transition = "spinodal" if more else name
+        located = critical_line(paper(), transition, omegas, **options, **more)
         ends = [
             (omega, end.location)
             for omega, end in zip(omegas, located, strict=True)

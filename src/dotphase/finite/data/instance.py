@@ -31,7 +31,7 @@ class Instance:
     - `scenario`: what is learned.
     - `dimension`: d.
     - `seed`: which teacher, which data, which random start.
-    - `data`: sentences to take instead of drawing them from the scenario's law.
+    - `data`: sentences to take instead of drawing them from the scenario's distribution.
     """
 
     scenario: Scenario
@@ -104,7 +104,7 @@ class Instance:
         its share in any average can be removed.
         """
         seen = (self.gamma @ self.teacher_weights**2).sum() / self.dimension
-        return float(seen / np.trace(self.scenario.law.rho, axis1=1, axis2=2).sum() - 1)
+        return float(seen / np.trace(self.scenario.distribution.rho, axis1=1, axis2=2).sum() - 1)
 
     def random(self, stream: str) -> np.random.Generator:
         """The generator of this seed for one purpose, so that no two purposes share numbers."""

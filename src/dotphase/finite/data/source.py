@@ -1,4 +1,4 @@
-"""Where the tokens of an instance come from: drawn from its law, or taken from sentences that are
+"""Where the tokens of an instance come from: drawn from its distribution, or taken from sentences that are
 given."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Source(Protocol):
 
 
 class Drawn:
-    """x_l = s_l Σ_k (Γ^{1/2})_lk ζ_k along every direction, with ζ_k ~ N(0, 1) and s from the law
+    """x_l = s_l Σ_k (Γ^{1/2})_lk ζ_k along every direction, with ζ_k ~ N(0, 1) and s from the distribution
     of the scales.
 
     Each token has its own stream of normals, so the size of the blocks does not change what is
@@ -54,9 +54,11 @@ class Drawn:
         self.length, self.dimension = instance.gamma.shape
         self.deviation, self.root = np.sqrt(instance.gamma), instance.root
         self.random = instance.random(stream).spawn(self.length)
-        law = instance.scenario.tokens.scales
+        distribution = instance.scenario.tokens.scales
         self.scales = (
-            None if law is None else law.draw(instance.random(SCALES[stream]), count, self.length)
+            None
+            if distribution is None
+            else distribution.draw(instance.random(SCALES[stream]), count, self.length)
         )
 
     def tokens(self, block: slice) -> np.ndarray:

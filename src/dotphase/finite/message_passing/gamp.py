@@ -167,7 +167,7 @@ def gamp(
     response: np.ndarray | float = 1.0,
     minimum: str = "lowest",
     data: Data | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Runs:
     """Message passing from a start to a fixed point, for each seed; the answer is like that of
     `train`.

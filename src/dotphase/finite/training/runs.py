@@ -145,7 +145,7 @@ class Runs(Result):
         Weights that know nothing have overlaps with the noise of d entries: m ~ √(v/d) and θ ~
         γ√(v/d), v = q/γ their variance. What is beyond five times that is a signal.
         """
-        gamma = self.scenario.law.mean_gamma
+        gamma = self.scenario.distribution.mean_gamma
         return tuple(mechanism_of(run.overlaps, gamma, self.dimension) for run in self.runs)
 
     def arrays(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def train(
     precision: str = "float64",
     record: int | None = None,
     data: Data | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Runs:
     """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...numerics.progress import Report
 from ...numerics.rules import Sobol
 from ...overlaps.overlaps import WeightOverlaps
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ..online.decomposition import Decomposition, conserved
 from .loss import SampleLoss
@@ -46,15 +46,20 @@ class Descent:
     """The state of all replicates: modes, what is pending, and the target of every path."""
 
     def __init__(
-        self, scenario: Scenario, first: Decomposition, law: Law, loss: SampleLoss, rule: Sobol
+        self,
+        scenario: Scenario,
+        first: Decomposition,
+        distribution: Distribution,
+        loss: SampleLoss,
+        rule: Sobol,
     ) -> None:
         self.alpha, self.ridge = scenario.sample_ratio, scenario.ridge
-        self.loss, self.law = loss, law
-        self.signals = signals_of(law)
-        self.moving = _moving(scenario, first, self.signals, law)
-        leading, images = _leading(self.signals, scenario), _nearly_symmetric(first, law)
+        self.loss, self.distribution = loss, distribution
+        self.signals = signals_of(distribution)
+        self.moving = _moving(scenario, first, self.signals, distribution)
+        leading, images = _leading(self.signals, scenario), _nearly_symmetric(first, distribution)
         noise = Noise(rule, scenario.length, leading, images)
-        self.modes = Modes(law, self.signals, noise, scenario.student.rank)
+        self.modes = Modes(distribution, self.signals, noise, scenario.student.rank)
         self.targets = loss.targets(self._fill(first))
 
     def _fill(self, first: Decomposition) -> np.ndarray:
@@ -64,7 +69,7 @@ class Descent:
         u = np.zeros((replicates, self.signals.teacher.shape[1], self.modes.fields.shape[-1]))
         for k, load, teacher in zip(*self.signals[:2], self.signals.teacher, strict=True):
             xi = self.modes.add(k, everywhere(first.shares[k] @ load))
-            part = np.sqrt(self.law.weight[k]) * self.modes.deviations[k] * xi
+            part = np.sqrt(self.distribution.weight[k]) * self.modes.deviations[k] * xi
             u += teacher[:, None] * part[:, None]
         for k, noise in enumerate(first.noise):
             for value, vector in zip(*_eigen(noise), strict=True):
@@ -104,7 +109,9 @@ class Descent:
 
     def _correlation(self, amplitudes: list[np.ndarray]) -> np.ndarray:
         """Tr C_l(t, s) = Σ_j ν γ_l A_j(t)·A_j(s), averaged over tokens l, (K, K, R)."""
-        weight = (self.law.weight[:, None] * self.law.gamma)[self.modes.group].mean(1)
+        weight = (self.distribution.weight[:, None] * self.distribution.gamma)[
+            self.modes.group
+        ].mean(1)
         rooted = [part * np.sqrt(weight[: part.shape[-1]]) for part in amplitudes]
         product = lambda a, b: (a[..., : b.shape[-1]] * b[..., : a.shape[-1]]).sum((1, 2))
         return np.array([[product(a, b) for b in rooted] for a in rooted])
@@ -120,20 +127,23 @@ class Descent:
         pending.push(flat, size, self.ridge, momentum)
 
 
-def _moving(scenario: Scenario, first: Decomposition, signals: Signals, law: Law) -> np.ndarray:
+def _moving(
+    scenario: Scenario, first: Decomposition, signals: Signals, distribution: Distribution
+) -> np.ndarray:
     """One for amplitudes of signals that may move, zero for those that a symmetry keeps at zero,
     (r_s, A)."""
-    if law is not scenario.law:
+    if distribution is not scenario.distribution:
         return np.ones((scenario.student.rank, len(signals.group)))
     kept = conserved(scenario, first).shares
     return np.stack([kept[:, load != 0].max(1) for load in signals.loads], axis=1)
 
 
-def _nearly_symmetric(first: Decomposition, law: Law) -> bool:
+def _nearly_symmetric(first: Decomposition, distribution: Distribution) -> bool:
     """Whether the start has some signal, but less than noise."""
-    along = first.shares @ law.moment @ np.swapaxes(first.shares, 1, 2)
+    along = first.shares @ distribution.moment @ np.swapaxes(first.shares, 1, 2)
     signal, noise = (
-        float(law.weight @ np.trace(part, axis1=1, axis2=2)) for part in (along, first.noise)
+        float(distribution.weight @ np.trace(part, axis1=1, axis2=2))
+        for part in (along, first.noise)
     )
     return 0 < signal < 0.25 * noise
 
@@ -141,7 +151,7 @@ def _nearly_symmetric(first: Decomposition, law: Law) -> bool:
 def _leading(signals: Signals, scenario: Scenario) -> int:
     """Modes with Sobol' points: those of the start and four more, or as many as 16 dimensions
     hold."""
-    first = len(signals.group) + len(scenario.law.weight) * scenario.student.rank
+    first = len(signals.group) + len(scenario.distribution.weight) * scenario.student.rank
     return max(first + 4, 16 // scenario.length)
 
 

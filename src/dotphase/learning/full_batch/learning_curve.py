@@ -18,7 +18,7 @@ from ...results.result import Result
 from ...results.tables import brief, numbers, per_token
 from ...scenario.arguments import checked
 from ...scenario.checks import check_plain
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ...scenario.validation import finite_number, whole_number
 from ..online.decomposition import Decomposition
@@ -133,7 +133,7 @@ def learning_curve(
     replicates: int = 8,
     cut: float = 1e-5,
     seed: int = 0,
-    law: Law | None = None,
+    distribution: Distribution | None = None,
     keep: Iterable[int] = (),
     progress: Progress = None,
 ) -> LearningCurve:
@@ -160,7 +160,7 @@ def learning_curve(
     - `paths`: per replicate, a power of two; `replicates`: at least four, a power of two.
     - `cut`: forces wait for a mode of their own until they have moved ‖Q‖² by this fraction.
     - `seed`: of the paths, and of the start's noise.
-    - `law`: the distribution of the directions, if it is not the scenario's.
+    - `distribution`: the distribution of the directions, if it is not the scenario's.
     - `keep`: steps between which `correlation` is computed.
     - `progress`: True for a bar, or a function `progress(done, total)`.
 
@@ -178,11 +178,11 @@ def learning_curve(
     rule = _rule(paths, replicates, seed)
     cut = finite_number("cut", cut, above=True, most=1.0)
     kept = _kept(keep, len(schedule.sizes))
-    law = scenario.law if law is None else law
-    first = first_weights(scenario, start, law, d, seed)
-    loss = SampleLoss(scenario, law, d)
+    distribution = scenario.distribution if distribution is None else distribution
+    first = first_weights(scenario, start, distribution, d, seed)
+    loss = SampleLoss(scenario, distribution, d)
     with reporting(progress, "learning curve", len(schedule.sizes)) as report:
-        found = Descent(scenario, first, law, loss, rule).run(schedule, cut, report, kept)
+        found = Descent(scenario, first, distribution, loss, rule).run(schedule, cut, report, kept)
     known = _estimates(found, _test_errors(found, loss, rule), rule)
     outcome, reason = _outcome(found, schedule, known)
     return LearningCurve(

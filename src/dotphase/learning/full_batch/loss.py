@@ -15,7 +15,7 @@ from ...numerics.precision import in_double
 from ...numerics.rules import Nodes
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.attentions.attention import Form, lifted
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ..online.averages import fields_at
 
@@ -24,10 +24,15 @@ class SampleLoss:
     """ℓ(u, h) = ½ Tr[(T(u) − S(h)) ρ_Σ (T(u) − S(h))ᵀ] of a scenario, and ½ Tr[S p pᵀ Sᵀ]/d at
     finite d."""
 
-    def __init__(self, scenario: Scenario, law: Law, d: int | None) -> None:
-        gram = None if d is None else law.gram / d
-        self.numbers = scenario.student.values, scenario.teacher.values, law.mean_gamma, gram
-        self.rho = law.rho
+    def __init__(self, scenario: Scenario, distribution: Distribution, d: int | None) -> None:
+        gram = None if d is None else distribution.gram / d
+        self.numbers = (
+            scenario.student.values,
+            scenario.teacher.values,
+            distribution.mean_gamma,
+            gram,
+        )
+        self.rho = distribution.rho
         forms = scenario.student.form, scenario.teacher.form
         self._targets, self._on_paths, self._fresh = _compiled(*forms)
 

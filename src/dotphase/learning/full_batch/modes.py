@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...overlaps.overlaps import WeightOverlaps
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from .noise import Noise
 from .signals import Signals
 
@@ -30,24 +30,26 @@ class Modes:
       (R, J_k, L N), with α Σ_l E[c_il c_jl] = δ_ij.
     """
 
-    def __init__(self, law: Law, signals: Signals, noise: Noise, rank: int) -> None:
+    def __init__(
+        self, distribution: Distribution, signals: Signals, noise: Noise, rank: int
+    ) -> None:
         replicates, length, paths = noise.shape
-        self.law, self.signals, self.noise = law, signals, noise
+        self.distribution, self.signals, self.noise = distribution, signals, noise
         self.fields = np.zeros((replicates, 0, length * paths))
         self.amplitudes = np.zeros((replicates, rank, 0))
         self.velocities = np.zeros((replicates, rank, 0))
         self.group = np.zeros(0, int)
-        self.pushes = [self.fields for _ in law.weight]
+        self.pushes = [self.fields for _ in distribution.weight]
 
     @property
     def deviations(self) -> np.ndarray:
         """√γ_l on every path, by group, (K, L N)."""
-        return np.repeat(np.sqrt(self.law.gamma), self.noise.shape[-1], axis=1)
+        return np.repeat(np.sqrt(self.distribution.gamma), self.noise.shape[-1], axis=1)
 
     def add(self, k: int, amplitude: np.ndarray, push: np.ndarray | None = None) -> np.ndarray:
         """A new mode in group k with A = `amplitude`, (R, r_s), made by the forces `push`, c, (R, L
         N), or by none; returns its fresh ξ, (R, L N)."""
-        share = self.law.weight[k]
+        share = self.distribution.weight[k]
         if push is not None:
             self.noise.remember(push.reshape(self.noise.shape))
             self.pushes[k] = np.concatenate([self.pushes[k], push[:, None]], axis=1)
@@ -70,13 +72,13 @@ class Modes:
     @property
     def size(self) -> np.ndarray:
         """‖Q‖²/d = Σ_k ν_k Σ_j |A_j|², (R,)."""
-        return (self.law.weight[self.group] * self.amplitudes**2).sum((1, 2))
+        return (self.distribution.weight[self.group] * self.amplitudes**2).sum((1, 2))
 
     def forces(self, g: np.ndarray, alpha: float) -> np.ndarray:
         """The force of all samples along every mode, (R, r_s, J), where they push with g, (R, r_s,
         L N)."""
         paths = self.noise.shape[-1]
-        share = self.law.weight[self.group]
+        share = self.distribution.weight[self.group]
         force = alpha / (share * paths) * (g @ self.fields.swapaxes(1, 2))
         mean = g.reshape(*g.shape[:2], -1, paths).mean(-1)
         force[..., : len(self.signals.group)] += alpha * mean @ self.signals.encodings.T
@@ -84,10 +86,10 @@ class Modes:
 
     def overlaps(self) -> WeightOverlaps:
         """q_l, m_l, θ_l of every replicate."""
-        law, signals, A = self.law, self.signals, self.amplitudes
+        distribution, signals, A = self.distribution, self.signals, self.amplitudes
         along = A[:, :, : len(signals.group)]
-        share = law.weight[signals.group]
-        weight = (law.weight[:, None] * law.gamma)[self.group]
+        share = distribution.weight[signals.group]
+        weight = (distribution.weight[:, None] * distribution.gamma)[self.group]
         q = np.einsum("jl,raj,rbj->rlab", weight, A, A, optimize=True)
         m = np.einsum("j,raj,jl->rla", share, along, signals.encodings)
         theta = np.einsum("jl,raj,jt->rlat", weight[: len(share)], along, signals.teacher)

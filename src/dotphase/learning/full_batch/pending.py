@@ -22,7 +22,7 @@ class Pending:
 
     def __init__(self, modes: Modes, alpha: float, cut: float) -> None:
         replicates, rank, _ = modes.amplitudes.shape
-        shape = (len(modes.law.weight), replicates, rank, modes.fields.shape[-1])
+        shape = (len(modes.distribution.weight), replicates, rank, modes.fields.shape[-1])
         self.sums, self.velocities = np.zeros(shape), np.zeros(shape)
         self.modes, self.cut = modes, cut
         self.scale = alpha / modes.noise.shape[-1]  # α E[·] is this times a sum over paths
@@ -59,7 +59,7 @@ class Pending:
         cut."""
         rest = self._across(k, self.sums[k][:, column : column + 1])
         size = self.scale * (rest**2).sum((1, 2))
-        share = self.modes.law.weight[k]
+        share = self.modes.distribution.weight[k]
         ratio = share * size.mean() / max(self.cut * self.modes.size.mean(), 1e-300)
         if ratio < 1:
             return float(ratio)

@@ -54,9 +54,9 @@ def default_step(scenario: Scenario) -> float:
     The curvature of the training objective is of order α L γ γ along weights without signal and
     α L γ ‖p‖² along the encodings.
     """
-    law = scenario.law
-    gamma = law.mean_gamma.max()
-    steepest = max(np.linalg.eigvalsh(law.gram)[-1] / scenario.length, gamma)
+    distribution = scenario.distribution
+    gamma = distribution.mean_gamma.max()
+    steepest = max(np.linalg.eigvalsh(distribution.gram)[-1] / scenario.length, gamma)
     return float(0.5 / (scenario.sample_ratio * scenario.length * gamma * steepest))
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 
 
 class Signals(NamedTuple):
@@ -34,10 +34,10 @@ class Signals(NamedTuple):
         return self.loads[:, self.length :]
 
 
-def signals_of(law: Law) -> Signals:
+def signals_of(distribution: Distribution) -> Signals:
     """The modes that span encodings and teacher; those of M = 0 are left out."""
-    length = law.gamma.shape[1]
-    found = [(k, load) for k, M in enumerate(law.moment) for load in _loads(M, length)]
+    length = distribution.gamma.shape[1]
+    found = [(k, load) for k, M in enumerate(distribution.moment) for load in _loads(M, length)]
     group, loads = zip(*found, strict=True)
     return Signals(np.array(group), np.array(loads), length)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ...scenario.validation import thaw
 from ..online.decomposition import Decomposition, Start, as_start, at_dimension
@@ -13,7 +13,7 @@ FirstWeights = str | Start | Decomposition
 
 
 def first_weights(
-    scenario: Scenario, start: FirstWeights, law: Law, d: int | None, seed: int
+    scenario: Scenario, start: FirstWeights, distribution: Distribution, d: int | None, seed: int
 ) -> Decomposition:
     """F and Δ of Q(0) = F X + noise of covariance Δ, in each group of directions.
 
@@ -30,12 +30,12 @@ def first_weights(
     named = as_start(start)
     if start == "positional":
         named = Start(positional=1.0 if d is None else d**-0.5)
-        if scenario.law.gram[0, 0] == 0:
+        if scenario.distribution.gram[0, 0] == 0:
             raise ValueError("start: p_1 = 0 here, so there is no positional start")
-    first = named.makeup(scenario)
+    first = named.decomposition(scenario)
     if start in ("semantic", "positional"):
         first = Decomposition(first.shares, first.noise + _unfilled(scenario, named))
-    return first if d is None else at_dimension(first, law, d, seed)
+    return first if d is None else at_dimension(first, distribution, d, seed)
 
 
 def _unfilled(scenario: Scenario, named: Start) -> np.ndarray:
@@ -44,14 +44,14 @@ def _unfilled(scenario: Scenario, named: Start) -> np.ndarray:
     if named.semantic:
         filled, size = scenario.teacher.rank, named.semantic
     else:
-        filled, size = 1, named.positional * np.sqrt(scenario.law.gram[0, 0])
+        filled, size = 1, named.positional * np.sqrt(scenario.distribution.gram[0, 0])
     empty = spread[filled:]
     return (0.1 * size) ** 2 * empty.T @ empty
 
 
 def _checked(start: Decomposition, scenario: Scenario) -> Decomposition:
     r_s, r_t = scenario.ranks
-    groups = len(scenario.law.weight)
+    groups = len(scenario.distribution.weight)
     wanted = (groups, r_s, scenario.length + r_t), (groups, r_s, r_s)
     given = np.shape(start.shares), np.shape(start.noise)
     if given != wanted:

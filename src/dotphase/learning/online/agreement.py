@@ -59,14 +59,21 @@ class Agreement(Result):
 def agreement(simulation: Simulation, rule: Rule | None = None) -> Agreement:
     """Lay the equations over a simulation.
 
-    Every seed is compared with the equations from what its own weights were made of, in the law of
+    Every seed is compared with the equations from what its own weights were made of, in the distribution of
     its own instance: what is left is the noise of the samples, and corrections of order 1/d.
     """
     step = simulation.step
     options: dict[str, Any] = {"ridge": step.ridge, "rule": rule or _cheap(simulation)}
     limits = [
-        one_pass(simulation.scenario, makeup, step.rate, simulation.times, law=law, **options)
-        for makeup, law in simulation.starts
+        one_pass(
+            simulation.scenario,
+            decomposition,
+            step.rate,
+            simulation.times,
+            distribution=distribution,
+            **options,
+        )
+        for decomposition, distribution in simulation.starts
     ]
     gaps = {name: over_seeds(_gaps(simulation, limits, name)) for name in NAMES}
     started = {name: _without_start(gap) for name, gap in gaps.items()}

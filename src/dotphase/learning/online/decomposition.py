@@ -24,7 +24,7 @@ from ...finite.data.instance import Instance
 from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.attentions.symmetry import symmetries
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ...scenario.validation import thaw
 
@@ -40,14 +40,14 @@ class Decomposition(NamedTuple):
     noise: Any
 
 
-def overlaps_of(makeup: Decomposition, law: Law) -> WeightOverlaps:
+def overlaps_of(decomposition: Decomposition, distribution: Distribution) -> WeightOverlaps:
     """q, m, θ of weights made so."""
-    length = law.gamma.shape[1]
-    along = makeup.shares @ law.moment  # ⟨Q Xᵀ⟩
-    square = along @ makeup.shares.swapaxes(-1, -2) + makeup.noise
-    q = _sum_kinds(law.weight[:, None] * law.gamma, square)
-    theta = _sum_kinds(law.weight[:, None] * law.gamma, along[..., length:])
-    m = (law.weight[:, None, None] * along[..., :length]).sum(-3).swapaxes(-1, -2)
+    length = distribution.gamma.shape[1]
+    along = decomposition.shares @ distribution.moment  # ⟨Q Xᵀ⟩
+    square = along @ decomposition.shares.swapaxes(-1, -2) + decomposition.noise
+    q = _sum_kinds(distribution.weight[:, None] * distribution.gamma, square)
+    theta = _sum_kinds(distribution.weight[:, None] * distribution.gamma, along[..., length:])
+    m = (distribution.weight[:, None, None] * along[..., :length]).sum(-3).swapaxes(-1, -2)
     return WeightOverlaps(q, m, theta)
 
 
@@ -77,8 +77,8 @@ class Start:
                 "start: Q = 0 does not move; give it a share of something or some noise"
             )
 
-    def makeup(self, scenario: Scenario) -> Decomposition:
-        r_s, kinds = scenario.student.rank, len(scenario.law.weight)
+    def decomposition(self, scenario: Scenario) -> Decomposition:
+        r_s, kinds = scenario.student.rank, len(scenario.distribution.weight)
         shares = np.concatenate([self._encodings(scenario), self._teacher(scenario)], axis=1)
         noise = self.noise**2 * np.eye(r_s)
         return Decomposition(
@@ -123,25 +123,30 @@ def as_start(start: str | Start) -> Start:
     return named[start]
 
 
-def at_dimension(makeup: Decomposition, law: Law, d: int, seed: int) -> Decomposition:
+def at_dimension(
+    decomposition: Decomposition, distribution: Distribution, d: int, seed: int
+) -> Decomposition:
     """Noise of d entries has overlaps of order 1/√d with everything: F + (Δ/νd)^{1/2} G M^{-1/2}, G
     normal.
 
     With them a random start can leave the uninformed point, which it cannot at d = ∞.
     """
     rng = np.random.default_rng(seed)
-    drawn = rng.standard_normal(makeup.shares.shape) / np.sqrt(law.weight * d)[:, None, None]
-    values, vectors = np.linalg.eigh(law.moment)
+    drawn = (
+        rng.standard_normal(decomposition.shares.shape)
+        / np.sqrt(distribution.weight * d)[:, None, None]
+    )
+    values, vectors = np.linalg.eigh(distribution.moment)
     present = values > 1e-12 * values.max(-1, keepdims=True)
     inverse_root = (
         np.where(present, 1 / np.sqrt(np.where(present, values, 1.0)), 0.0)[:, None, :] * vectors
     )
-    moved = symmetric_root(makeup.noise) @ drawn @ inverse_root.swapaxes(-1, -2)
-    return Decomposition(makeup.shares + moved, makeup.noise)
+    moved = symmetric_root(decomposition.noise) @ drawn @ inverse_root.swapaxes(-1, -2)
+    return Decomposition(decomposition.shares + moved, decomposition.noise)
 
 
-def measured(instance: Instance, weights: np.ndarray) -> tuple[Decomposition, Law]:
-    """What given weights, (d, r_s), are made of, and the law of directions of this very instance."""
+def measured(instance: Instance, weights: np.ndarray) -> tuple[Decomposition, Distribution]:
+    """What given weights, (d, r_s), are made of, and the distribution of directions of this very instance."""
     gamma, kind = np.unique(instance.gamma.T, axis=0, return_inverse=True)
     joint = np.hstack(
         [np.sqrt(instance.dimension) * instance.positions.T, instance.teacher_weights]
@@ -155,25 +160,25 @@ def measured(instance: Instance, weights: np.ndarray) -> tuple[Decomposition, La
         moment.append(X.T @ X / len(X))
         shares.append(F)
         noise.append(rest.T @ rest / len(X))
-    return Decomposition(np.array(shares), np.array(noise)), Law(
+    return Decomposition(np.array(shares), np.array(noise)), Distribution(
         np.array(weight), gamma, np.array(moment)
     )
 
 
-def conserved(scenario: Scenario, makeup: Decomposition) -> Decomposition:
+def conserved(scenario: Scenario, decomposition: Decomposition) -> Decomposition:
     """Ones for entries that may move, zeros for those that a symmetry of the scenario and of
-    `makeup` keeps at zero.
+    `decomposition` keeps at zero.
 
     A change of signs s of the student's and t of the teacher's columns turns F_τ into s F_τ, F_π
     into s F_π t, Δ into s Δ s. What is zero by it must not grow from rounding where it is unstable.
     """
     identity = tuple(range(scenario.length))
-    shares, noise = (np.ones(np.shape(part)[-2:]) for part in makeup)
+    shares, noise = (np.ones(np.shape(part)[-2:]) for part in decomposition)
     for g in symmetries(scenario):
         s = np.array(g.student)
         turned = np.outer(s, np.concatenate([np.ones(scenario.length), g.teacher])), np.outer(s, s)
         unchanged = all(
-            ((part * sign) == part).all() for part, sign in zip(makeup, turned, strict=True)
+            ((part * sign) == part).all() for part, sign in zip(decomposition, turned, strict=True)
         )
         if g.order == identity and unchanged:
             shares, noise = np.minimum(shares, turned[0] > 0), np.minimum(noise, turned[1] > 0)

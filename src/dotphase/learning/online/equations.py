@@ -1,4 +1,4 @@
-"""The equations of one-pass learning: how the makeup of the weights moves while every step sees a
+"""The equations of one-pass learning: how the decomposition of the weights moves while every step sees a
 fresh sample.
 
 One step of size η on ℓ_μ + (λ₁/2d)‖Q‖² moves the weights by −η (Σ_l x̃_l ∂_l/√d + λ₁ Q/d). In time
@@ -27,7 +27,7 @@ from ...numerics.precision import in_double
 from ...numerics.rules import GaussHermite, Rule, Sobol
 from ...scenario.attentions.attention import Form
 from ...scenario.checks import check_plain
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from .averages import Averages, averages, fields_at
 from .decomposition import Decomposition, overlaps_of
@@ -47,23 +47,23 @@ class Step(NamedTuple):
 class Equations:
     """The right-hand side for one scenario, on all replicates of a Gaussian rule at once.
 
-    `law`: of the directions, if it is not the scenario's own (that of one instance, say).
+    `distribution`: of the directions, if it is not the scenario's own (that of one instance, say).
     """
 
     def __init__(
-        self, scenario: Scenario, rule: Rule | None = None, law: Law | None = None
+        self, scenario: Scenario, rule: Rule | None = None, distribution: Distribution | None = None
     ) -> None:
         check_plain("one-pass learning", scenario)
         self.scenario = scenario
-        self.law = scenario.law if law is None else law
+        self.distribution = scenario.distribution if distribution is None else distribution
         dimension = scenario.length * sum(scenario.ranks)
         self.rule = default_rule(dimension) if rule is None else rule
         self.nodes = self.rule.nodes(dimension)
         self._numbers = (
             scenario.student.values,
             scenario.teacher.values,
-            self.law.rho,
-            self.law.mean_gamma,
+            self.distribution.rho,
+            self.distribution.mean_gamma,
         )
         self._functions = _compiled(scenario.student.form, scenario.teacher.form)
 
@@ -72,30 +72,39 @@ class Equations:
         return len(self.nodes.points)
 
     @in_double
-    def velocity(self, makeup: Decomposition, step: Step) -> Decomposition:
+    def velocity(self, decomposition: Decomposition, step: Step) -> Decomposition:
         """dF/dt and dΔ/dt; the first axis is over replicates."""
-        moved = self._functions[0](makeup, tuple(step), self.law, self.nodes, self._numbers)
+        moved = self._functions[0](
+            decomposition, tuple(step), self.distribution, self.nodes, self._numbers
+        )
         return Decomposition(*map(np.asarray, moved))
 
     @in_double
-    def averages(self, makeup: Decomposition) -> Averages:
+    def averages(self, decomposition: Decomposition) -> Averages:
         """What a fresh sample says, per replicate."""
         return Averages(
-            *map(np.asarray, self._functions[1](makeup, self.law, self.nodes, self._numbers))
+            *map(
+                np.asarray,
+                self._functions[1](decomposition, self.distribution, self.nodes, self._numbers),
+            )
         )
 
     @in_double
-    def velocities(self, makeups: Decomposition, step: Step) -> tuple[Decomposition, np.ndarray]:
-        """As `velocity` at many makeups, first axis over them, on the first replicate's nodes; and
+    def velocities(
+        self, decompositions: Decomposition, step: Step
+    ) -> tuple[Decomposition, np.ndarray]:
+        """As `velocity` at many decompositions, first axis over them, on the first replicate's nodes; and
         E[ℓ] there."""
         nodes = self.nodes.points[0], self.nodes.weights[0]
-        moved, loss = self._functions[2](makeups, tuple(step), self.law, nodes, self._numbers)
+        moved, loss = self._functions[2](
+            decompositions, tuple(step), self.distribution, nodes, self._numbers
+        )
         return Decomposition(*map(np.asarray, moved)), np.asarray(loss)
 
-    def repeated(self, makeup: Decomposition) -> Decomposition:
-        """One makeup, for each of the replicates."""
+    def repeated(self, decomposition: Decomposition) -> Decomposition:
+        """One decomposition, for each of the replicates."""
         return Decomposition(
-            *(np.repeat(np.asarray(part)[None], self.replicates, axis=0) for part in makeup)
+            *(np.repeat(np.asarray(part)[None], self.replicates, axis=0) for part in decomposition)
         )
 
 
@@ -107,40 +116,52 @@ def default_rule(dimension: int) -> Rule:
 
 
 def drift(
-    makeup: Decomposition, at: Averages, law: Law, rate: Any, ridge: Any, scatter: Any
+    decomposition: Decomposition,
+    at: Averages,
+    distribution: Distribution,
+    rate: Any,
+    ridge: Any,
+    scatter: Any,
 ) -> Decomposition:
     """The equations themselves, for one replicate."""
-    gamma = law.gamma[:, :, None, None]
+    gamma = distribution.gamma[:, :, None, None]
     D = ridge * jnp.eye(at.curvature.shape[-1]) + (gamma * at.curvature).sum(1)
     pull = jnp.concatenate(
         [jnp.broadcast_to(at.slope.T, (len(D), *at.slope.T.shape)), (gamma * at.coupling).sum(1)], 2
     )
-    decay = D @ makeup.noise
+    decay = D @ decomposition.noise
     noise = -rate * (decay + decay.swapaxes(1, 2)) + scatter * rate**2 * (gamma * at.scatter).sum(1)
-    return Decomposition(-rate * (D @ makeup.shares + pull), noise)
+    return Decomposition(-rate * (D @ decomposition.shares + pull), noise)
 
 
 @lru_cache(maxsize=64)
 def _compiled(student: Form, teacher: Form):
-    def average(makeup, law: Law, points, weights, numbers):
+    def average(decomposition, distribution: Distribution, points, weights, numbers):
         *parameters, rho, rho_sigma = numbers
-        fields = fields_at(overlaps_of(makeup, law), rho, points, weights)
+        fields = fields_at(overlaps_of(decomposition, distribution), rho, points, weights)
         return averages(student, teacher, parameters, rho_sigma, fields)
 
-    def velocity(makeup, step, law: Law, points, weights, numbers):
-        return drift(makeup, average(makeup, law, points, weights, numbers), law, *step)
+    def velocity(decomposition, step, distribution: Distribution, points, weights, numbers):
+        return drift(
+            decomposition,
+            average(decomposition, distribution, points, weights, numbers),
+            distribution,
+            *step,
+        )
 
     over = lambda function, fixed: jax.vmap(function, in_axes=(0, *[None] * fixed, 0, 0, None))
-    move = lambda makeup, step, law, nodes, numbers: over(velocity, 2)(
-        makeup, step, law, *nodes, numbers
+    move = lambda decomposition, step, distribution, nodes, numbers: over(velocity, 2)(
+        decomposition, step, distribution, *nodes, numbers
     )
-    see = lambda makeup, law, nodes, numbers: over(average, 1)(makeup, law, *nodes, numbers)
+    see = lambda decomposition, distribution, nodes, numbers: over(average, 1)(
+        decomposition, distribution, *nodes, numbers
+    )
 
-    def many(makeups, step, law, nodes, numbers):
-        def one(makeup):
-            at = average(makeup, law, nodes[0], nodes[1], numbers)
-            return drift(makeup, at, law, *step), at.loss
+    def many(decompositions, step, distribution, nodes, numbers):
+        def one(decomposition):
+            at = average(decomposition, distribution, nodes[0], nodes[1], numbers)
+            return drift(decomposition, at, distribution, *step), at.loss
 
-        return jax.lax.map(one, makeups)
+        return jax.lax.map(one, decompositions)
 
     return compiled(move), compiled(see), compiled(many)

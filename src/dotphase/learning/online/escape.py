@@ -25,7 +25,7 @@ def escape_rates(
         scenario, GaussHermite(10) if scenario.length * sum(scenario.ranks) == 4 else None
     )
     step = step_of(scenario, 1.0, ridge)._replace(scatter=0.0)
-    kinds, r_s, length = len(scenario.law.weight), scenario.student.rank, scenario.length
+    kinds, r_s, length = len(scenario.distribution.weight), scenario.student.rank, scenario.length
     rates = {}
     for name, column in (("m", 0), ("theta", length)):
         shares = np.zeros((1, kinds, r_s, length + scenario.teacher.rank))
@@ -34,7 +34,7 @@ def escape_rates(
         moved, _ = equations.velocities(Decomposition(shares, np.array(spread)), step)
         first = moved.shares[0, 0, 0]
         along = (
-            first[:length] @ scenario.law.gram[0] / scenario.law.gram[0, 0]
+            first[:length] @ scenario.distribution.gram[0] / scenario.distribution.gram[0, 0]
             if name == "m"
             else first[column]
         )

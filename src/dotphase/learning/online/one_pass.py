@@ -16,7 +16,7 @@ from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
 from ...scenario.arguments import checked
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
 from .equations import Equations, Step
@@ -37,7 +37,7 @@ class OnePass(Result):
 
     - `times`, (T,): as far as it got; `q`, `m`, `theta`: per token with a first axis over times,
       values ± errors of the Gaussian average; `test_error`: ε_g.
-    - `makeup`: what the weights are made of at these times, by replicate of the rule, (T, R, …).
+    - `decomposition`: what the weights are made of at these times, by replicate of the rule, (T, R, …).
     - `outcome`: a word of `OUTCOMES`; `reason`: why, when it is not "finished".
     """
 
@@ -49,7 +49,7 @@ class OnePass(Result):
     m: Estimate
     theta: Estimate
     test_error: Estimate
-    makeup: Decomposition
+    decomposition: Decomposition
     outcome: str
     reason: str
     evaluations: int
@@ -81,7 +81,7 @@ class OnePass(Result):
         is above 0.01."""
         m, theta = (
             np.abs(self.m.value[-1]).max(),
-            np.abs(self.theta.value[-1]).max() / self.scenario.law.rho.max(),
+            np.abs(self.theta.value[-1]).max() / self.scenario.distribution.rho.max(),
         )
         return "uninformed" if max(m, theta) < 0.01 else "semantic" if theta > m else "positional"
 
@@ -121,9 +121,9 @@ def one_pass(
     d: int | None = None,
     seed: int = 0,
     rule: Rule | None = None,
-    law: Law | None = None,
+    distribution: Distribution | None = None,
     rtol: float = 1e-6,
-    evaluations: int = EVALUATIONS,
+    max_evaluations: int = EVALUATIONS,
     progress: Progress = None,
 ) -> OnePass:
     """Integrate the equations of one-pass learning.
@@ -137,8 +137,8 @@ def one_pass(
     - `ridge`: λ₁; λ/α unless given, so that αd samples carry the same ridge as in training.
     - `d`, `seed`: give the noise of the start the overlaps of order 1/√d it has at this d; without
       them a random start stays at m = θ = 0 for ever.
-    - `rule`: of the Gaussian averages; `law`: of the directions, if not the scenario's; `rtol`: of
-      the integrator; `evaluations`: the most it makes, with the outcome "stopped" after that.
+    - `rule`: of the Gaussian averages; `distribution`: of the directions, if not the scenario's; `rtol`: of
+      the integrator; `max_evaluations`: the most it makes, with the outcome "stopped" after that.
 
     **Returns**: a `OnePass`: overlaps and test error at each of its `times`.
 
@@ -147,22 +147,22 @@ def one_pass(
     """
     begin = perf_counter()
     times, step = times_of(until), step_of(scenario, rate, ridge)
-    equations = Equations(scenario, rule, law)
-    first = start if isinstance(start, Decomposition) else as_start(start).makeup(scenario)
+    equations = Equations(scenario, rule, distribution)
+    first = start if isinstance(start, Decomposition) else as_start(start).decomposition(scenario)
     if d is not None:
-        first = at_dimension(first, equations.law, d, seed)
+        first = at_dimension(first, equations.distribution, d, seed)
     begun = equations.repeated(first)
-    solved = integrate(equations, begun, step, times, rtol, evaluations, progress)
+    solved = integrate(equations, begun, step, times, rtol, max_evaluations, progress)
     name = "given weights" if isinstance(start, Decomposition) else str(start)
     return _answer(equations, name, step, solved, begin)
 
 
 @dataclass(frozen=True, eq=False)
 class Integrated:
-    """`times` reached, the `makeup` there, how it ended, and how many `evaluations` that took."""
+    """`times` reached, the `decomposition` there, how it ended, and how many `evaluations` that took."""
 
     times: np.ndarray
-    makeup: Decomposition
+    decomposition: Decomposition
     outcome: str
     reason: str
     evaluations: int
@@ -174,14 +174,14 @@ def integrate(
     step: Step,
     times: np.ndarray,
     rtol: float = 1e-6,
-    evaluations: int = EVALUATIONS,
-    progress: Progress = False,
+    max_evaluations: int = EVALUATIONS,
+    progress: Progress = None,
 ) -> Integrated:
-    """The solution of the equations at `times` from the makeup `first`, (R, …)."""
+    """The solution of the equations at `times` from the decomposition `first`, (R, …)."""
     from scipy.integrate import RK45
 
     shapes = [part.shape for part in first]
-    pack = lambda makeup: np.concatenate([np.ravel(part) for part in makeup])
+    pack = lambda decomposition: np.concatenate([np.ravel(part) for part in decomposition])
     cut = int(np.prod(shapes[0]))
     unpack = lambda x: Decomposition(x[:cut].reshape(shapes[0]), x[cut:].reshape(shapes[1]))
     kept = conserved(equations.scenario, first)
@@ -203,26 +203,29 @@ def integrate(
                 between = solver.dense_output()
                 found += [between(t) for t in times[len(found) :] if t <= solver.t]
                 report(int(100 * solver.t / end), f"t = {solver.t:.4g}")
-                if solver.nfev >= evaluations and solver.status == "running":
+                if solver.nfev >= max_evaluations and solver.status == "running":
                     outcome = "stopped"
-                    reason = f"{evaluations} evaluations reach t = {solver.t:.4g} of {end:g}"
+                    reason = f"{max_evaluations} evaluations reach t = {solver.t:.4g} of {end:g}"
                     times = np.append(times[: len(found)], solver.t)
                     found.append(solver.y)
     rows = [unpack(x) for x in found]
-    makeup = Decomposition(*(np.stack(part) for part in zip(*rows, strict=True)))
-    return Integrated(times[: len(found)], makeup, outcome, reason, int(solver.nfev))
+    decomposition = Decomposition(*(np.stack(part) for part in zip(*rows, strict=True)))
+    return Integrated(times[: len(found)], decomposition, outcome, reason, int(solver.nfev))
 
 
 def _answer(
     equations: Equations, name: str, step: Step, solved: Integrated, begin: float
 ) -> OnePass:
     rule, length = equations.rule, equations.scenario.length
-    at = [equations.averages(Decomposition(*parts)) for parts in zip(*solved.makeup, strict=True)]
+    at = [
+        equations.averages(Decomposition(*parts))
+        for parts in zip(*solved.decomposition, strict=True)
+    ]
     pooled = lambda values: _pooled(rule, values)
-    q, m, theta = map(pooled, overlaps_of(solved.makeup, equations.law))
+    q, m, theta = map(pooled, overlaps_of(solved.decomposition, equations.distribution))
     error = pooled(np.array([2 * each.loss / length for each in at]))
     ending = (
-        solved.makeup,
+        solved.decomposition,
         solved.outcome,
         solved.reason,
         solved.evaluations,

@@ -119,10 +119,10 @@ class PlaneFlow:
     def __init__(
         self, scenario: Scenario, ridge: float | None = None, rule: Rule | None = None
     ) -> None:
-        law, gram = scenario.law, scenario.law.gram
+        distribution, gram = scenario.distribution, scenario.distribution.gram
         values = np.linalg.eigvalsh(gram)
         if (
-            len(law.weight) > 1
+            len(distribution.weight) > 1
             or scenario.ranks != (1, 1)
             or not values[-1] > 0
             or values[:-1].max() > 1e-9 * values[-1]

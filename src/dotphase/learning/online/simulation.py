@@ -25,7 +25,7 @@ from ...results.statistics import over_seeds
 from ...scenario.arguments import checked
 from ...scenario.attentions.attention import Form, lifted, matrices
 from ...scenario.checks import check_plain
-from ...scenario.distribution import Law
+from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from .decomposition import Decomposition, Start, as_start, measured
 from .equations import Step
@@ -40,7 +40,7 @@ class Simulation(Result):
 
     - `times`: steps/d where the overlaps were taken, (T,); `overlaps`: per seed, each with a first
       axis over times.
-    - `starts`: per seed what the first weights were made of, and the law of that instance.
+    - `starts`: per seed what the first weights were made of, and the distribution of that instance.
     - `test_errors`: ε_g of the last weights, exact at this d, per seed.
     """
 
@@ -50,7 +50,7 @@ class Simulation(Result):
     step: Step
     times: np.ndarray
     overlaps: tuple[WeightOverlaps, ...]
-    starts: tuple[tuple[Decomposition, Law], ...]
+    starts: tuple[tuple[Decomposition, Distribution], ...]
     test_errors: tuple[float, ...]
     seconds: float = field(compare=False)
 
@@ -106,7 +106,7 @@ def simulate(
     seeds: int | Iterable[int] = 8,
     *,
     ridge: float | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Simulation:
     """Stochastic gradient descent on ℓ_μ + (λ₁/2d)‖Q‖², every sentence seen once; arguments as in
     `one_pass`.

@@ -3,7 +3,7 @@ its loss.
 
 An element (P, s, t) permutes the tokens and flips signs of columns: student fields z ↦ P z diag(s),
 teacher fields u ↦ P u diag(t). It is a symmetry when S[P z s] = P S[z] Pᵀ, T[P u t] = P T[u] Pᵀ,
-and the law of (γ, τ, π) is the same after permuting tokens and flipping π, and so is that of random
+and the distribution of (γ, τ, π) is the same after permuting tokens and flipping π, and so is that of random
 scales. Overlaps then transform as
 
     q_l ↦ s q_{P(l)} s,   V_l ↦ s V_{P(l)} s,   m_l ↦ s m_{P(l)},   θ_l ↦ s θ_{P(l)} t
@@ -23,7 +23,7 @@ import numpy as np
 from .attention import Attention, matrices
 
 if TYPE_CHECKING:
-    from ..distribution import Law
+    from ..distribution import Distribution
     from ..scales import Scales
     from ..scenario import Scenario
 
@@ -52,7 +52,7 @@ def symmetries(scenario: Scenario) -> tuple[Symmetry, ...]:
         _invariances(scenario.student, length),
         _invariances(scenario.teacher, length),
     )
-    found = _combine(scenario.law, scenario.tokens.scales, student, teacher)
+    found = _combine(scenario.distribution, scenario.tokens.scales, student, teacher)
     if len(found) > largest_group:
         found = [g for g in found if g.order == identity]
     if len(found) > largest_group:
@@ -107,27 +107,33 @@ def _tried(attention: Attention, length: int, pairs: list[tuple]) -> set[tuple]:
 
 
 def _combine(
-    law: Law, scales: Scales | None, student: set[tuple], teacher: set[tuple]
+    distribution: Distribution, scales: Scales | None, student: set[tuple], teacher: set[tuple]
 ) -> list[Symmetry]:
     found = []
     for order, t in teacher:
-        if _keeps_law(law, order, t) and (scales is None or scales.permuted(order).same_as(scales)):
+        if _keeps_distribution(distribution, order, t) and (
+            scales is None or scales.permuted(order).same_as(scales)
+        ):
             found += [Symmetry(order, s, t) for other, s in student if other == order]
     return found
 
 
-def _keeps_law(law: Law, order: tuple[int, ...], t: tuple[int, ...]) -> bool:
+def _keeps_distribution(
+    distribution: Distribution, order: tuple[int, ...], t: tuple[int, ...]
+) -> bool:
     length = len(order)
     index = np.array([*order, *range(length, length + len(t))])
     sign = np.array([1] * length + list(t))
-    moment = (law.moment * np.outer(sign, sign))[:, index][:, :, index]
-    Gamma = law.gamma if law.Gamma is None else law.Gamma
+    moment = (distribution.moment * np.outer(sign, sign))[:, index][:, :, index]
+    Gamma = distribution.gamma if distribution.Gamma is None else distribution.Gamma
     turned = (
-        Gamma[:, list(order)] if law.Gamma is None else Gamma[:, list(order)][:, :, list(order)]
+        Gamma[:, list(order)]
+        if distribution.Gamma is None
+        else Gamma[:, list(order)][:, :, list(order)]
     )
     flat = lambda array: array.reshape(len(array), -1)
-    image = np.hstack([law.weight[:, None], flat(turned), flat(moment)])
-    table = np.hstack([law.weight[:, None], flat(Gamma), flat(law.moment)])
+    image = np.hstack([distribution.weight[:, None], flat(turned), flat(moment)])
+    table = np.hstack([distribution.weight[:, None], flat(Gamma), flat(distribution.moment)])
     # Both tables hold one row per distinct γ (or Γ): put them in the order of γ before comparing.
     columns = flat(Gamma).shape[1]
     image, table = (rows[np.lexsort(rows[:, 1 : columns + 1].T)] for rows in (image, table))

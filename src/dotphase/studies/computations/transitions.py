@@ -116,7 +116,7 @@ class Transitions(Computation):
             "budget": self.budget,
             "rule": Sobol(self.nodes) if name in SMOOTH else None,
         }
-        options |= {"branch": self.branch, "direction": self.direction, "minimum": self.minimum}
+        options |= {"start": self.branch, "direction": self.direction, "minimum": self.minimum}
         return critical(point.scenario, name, self.along, between, scan=scan, **options)
 
     def _differences(

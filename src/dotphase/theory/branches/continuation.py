@@ -47,13 +47,14 @@ class Follower:
 
 def follow(
     scenario: Scenario,
-    start: Start,
-    parameter: str,
     values: Iterable[float],
+    along: str = "sample_ratio",
+    start: Start = "semantic",
+    *,
     rule: Rule | None = None,
     rtol: float | None = None,
-    progress: Progress = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> list[Solution]:
     """The branch of a start at each of `values` of a parameter, every solve begun at the last that
     succeeded.
@@ -61,17 +62,17 @@ def follow(
     Where continuation fails the start itself is tried; what fails still is in the list, with its
     reason.
 
-    **Arguments**: `scenario`, `start`, `minimum`, `rule`, `rtol` as in `solve`; `parameter`, by any
-    name that `Scenario.vary` takes; `values` in the order of the continuation; `progress(done,
-    total)` is called after each.
+    **Arguments**: `scenario`, `start`, `minimum`, `rule`, `rtol` as in `solve`; `values`
+    of the parameter `along`, by any name that `Scenario.vary` takes, in the order of the
+    continuation; `progress(done, total)` is called after each.
 
     **Returns**: a list of `Solution`, in the order of `values`.
 
     **Example**
 
-        follow(dotphase.paper(omega=0.3), "semantic", "alpha", [2, 1.5, 1, 0.7])
+        follow(dotphase.paper(omega=0.3), [2, 1.5, 1, 0.7])
     """
     branch = Follower(start, rule, rtol, minimum)
     name = start if isinstance(start, str) else "given"
     points = track(list(values), f"following the {name} branch", progress)
-    return [branch(scenario.vary(**{parameter: value})) for value in points]
+    return [branch(scenario.vary(**{along: value})) for value in points]

@@ -118,10 +118,9 @@ def branches(
         for number, start in enumerate(starts):
             order = points[::-1] if start == "semantic" else points
             before = number * len(points)
-            tell = lambda done, total, before=before: report(before + done)
-            followed = follow(
-                scenario, start, along, order.tolist(), rule, rtol, tell, minimum=minimum
-            )
+            options: dict[str, Any] = {"rule": rule, "rtol": rtol, "minimum": minimum}
+            options["progress"] = lambda done, total, before=before: report(before + done)
+            followed = follow(scenario, order.tolist(), along, start, **options)
             found[start] = tuple(followed[::-1] if start == "semantic" else followed)
     baseline = tuple(
         linear_baseline(scenario.vary(**{along: value})).test_error for value in points.tolist()

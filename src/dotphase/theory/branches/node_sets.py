@@ -26,7 +26,7 @@ class Transition(Result):
       `reason` says why).
     """
 
-    kind: str
+    name: str
     along: str
     location: Estimate
     outcome: str
@@ -38,7 +38,7 @@ class Transition(Result):
     @property
     def headline(self) -> str:
         where = "no transition" if self.outcome == "absent" else f"{self.along} = {self.location}"
-        return f"{self.kind}: {where}" + (f" ({self.reason})" if self.reason else "")
+        return f"{self.name}: {where}" + (f" ({self.reason})" if self.reason else "")
 
 
 def scan_points(between: tuple[float, float], count: int) -> np.ndarray:
@@ -48,7 +48,7 @@ def scan_points(between: tuple[float, float], count: int) -> np.ndarray:
 
 
 def over_node_sets(
-    kind: str,
+    name: str,
     along: str,
     rule: Sobol,
     precision: float,
@@ -68,7 +68,7 @@ def over_node_sets(
         list(dict.fromkeys(remark for *_, remark in found if remark)),
     )
     end = lambda location, outcome, reason: Transition(
-        kind, along, location, outcome, reason, spent, rule.count, time.perf_counter() - began
+        name, along, location, outcome, reason, spent, rule.count, time.perf_counter() - began
     )
     if len(places) < SEEDS:
         some = (

@@ -121,7 +121,7 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
     began = time.perf_counter()
     task = task_of(scenario, last.state, as_minimum(last.minimum), FROM_NEIGHBOUR)
     x, *before = (
-        np.asarray(coordinates_of(known.state, known.scenario.law.joint_rho))
+        np.asarray(coordinates_of(known.state, known.scenario.distribution.joint_rho))
         for known in reversed(trace)
     )
     evaluator, trail = from_nearby(task, rule, 2 * x - before[0] if before else x)

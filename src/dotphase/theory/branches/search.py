@@ -150,7 +150,7 @@ def growing(solution: Solution) -> list[np.ndarray]:
 def beside(solution: Solution, move: np.ndarray) -> list[Overlaps]:
     """The overlaps on either side of a fixed point, along a move of its coordinates; one of them if
     a symmetry makes the other of it."""
-    rho, rank = solution.scenario.law.joint_rho, solution.scenario.student.rank
+    rho, rank = solution.scenario.distribution.joint_rho, solution.scenario.student.rank
     x = np.asarray(coordinates_of(solution.state, rho))
     sides = [
         Overlaps(*map(np.asarray, overlaps_at(x + sign * move, rho, rank))) for sign in (1, -1)
@@ -172,7 +172,7 @@ def random_starts(scenario: Scenario, count: int = 3) -> list[Overlaps]:
 
 
 def _mixtures(scenario: Scenario) -> list[Overlaps]:
-    if not np.any(scenario.law.gram):
+    if not np.any(scenario.distribution.gram):
         return []
     semantic, positional = (named_start(scenario, name) for name in ("semantic", "positional"))
     mixtures = []

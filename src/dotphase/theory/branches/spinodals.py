@@ -25,6 +25,7 @@ def spinodal(
     start: str = "semantic",
     along: str = "sample_ratio",
     between: tuple[float, float] = (0.2, 5.0),
+    *,
     precision: float = 2e-3,
     rule: Sobol | None = None,
     scan: int = SCANNED,

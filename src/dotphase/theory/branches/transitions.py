@@ -41,7 +41,7 @@ from .roots import Absent, Difference, coarse_root, refined_root
 from .search import is_saddle
 from .spinodals import spinodal
 
-KINDS = ("train-loss", "linear", "spinodal", "instability", "replicon")
+TRANSITIONS = ("train-loss", "linear", "spinodal", "instability", "replicon")
 SMOOTH = ("train-loss", "linear")  # differences whose root can be refined
 OTHER = {
     "semantic": "m",
@@ -53,16 +53,16 @@ OTHER = {
 
 def _difference(
     scenario: Scenario,
-    kind: str,
+    transition: str,
     along: str,
     branch: str,
     direction: str,
     mechanisms: tuple[str, str],
 ) -> Difference:
-    if kind == "train-loss":
+    if transition == "train-loss":
         signs = tuple(f"the {name} branch has the lower training loss" for name in mechanisms)
         return Difference(scenario, along, mechanisms, _losses_apart, (signs[0], signs[1]))
-    if kind == "linear":
+    if transition == "linear":
         signs = tuple(
             f"the semantic test error is {word} the linear baseline's"
             for word in ("below", "above")
@@ -70,16 +70,18 @@ def _difference(
         return Difference(scenario, along, ("semantic",), _above_the_baseline, (signs[0], signs[1]))
     what = (
         "the replicon"
-        if kind == "replicon"
+        if transition == "replicon"
         else f"the eigenvalue along {LETTERS.get(direction, direction)}"
     )
     signs = tuple(f"{what} of the {branch} branch is {word} one" for word in ("below", "above"))
     of = (
         _replicon_above_one
-        if kind == "replicon"
+        if transition == "replicon"
         else lambda found: _eigenvalue_above_one(found, direction)
     )
-    return Difference(scenario, along, (branch,), of, (signs[0], signs[1]), sure=kind == "replicon")
+    return Difference(
+        scenario, along, (branch,), of, (signs[0], signs[1]), sure=transition == "replicon"
+    )
 
 
 def _losses_apart(found: list[Solution]) -> tuple[float, np.ndarray]:
@@ -112,14 +114,15 @@ def _eigenvalue_above_one(found: list[Solution], direction: str) -> tuple[float,
 @checked_with(precision=number(above=True))
 def critical(
     scenario: Scenario,
-    kind: str = "train-loss",
+    transition: str = "train-loss",
     along: str = "sample_ratio",
     between: tuple[float, float] = (0.2, 5.0),
+    *,
     precision: float = 2e-3,
     budget: int = 2**18,
     rule: Sobol | None = None,
     scan: int = SCANNED,
-    branch: str = "semantic",
+    start: str = "semantic",
     direction: str | None = None,
     minimum: Minimum = None,
     progress: Progress = None,
@@ -129,7 +132,7 @@ def critical(
 
     **Arguments**
 
-    - `scenario`: what is learned;  `kind`: one of `KINDS`, as above.
+    - `scenario`: what is learned;  `transition`: one of `TRANSITIONS`, as above.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a
       rule.
@@ -138,7 +141,7 @@ def critical(
     - `precision`: refine the nodes until the standard error is this small, or `budget` nodes are
       reached. What is rough (`spinodal`, `instability`, `replicon`) is located on four independent
       sets of `rule` nodes instead, and its error is their scatter.
-    - `branch`: of `instability`, `replicon` and `spinodal`.
+    - `start`: the branch of `instability`, `replicon` and `spinodal`.
     - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones'
       eigenvalues and replicon do not count the samples that change basin.
     - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch,
@@ -160,29 +163,32 @@ def critical(
     rule that does not resolve the jumps of the prox.
     """
     along = ALIASES.get(along, along)
-    direction = _checked(scenario, kind, along, between, precision, branch, direction)
-    rule = rule or first_nodes(kind, budget)
+    direction = _checked(scenario, transition, along, between, precision, start, direction)
+    rule = rule or first_nodes(transition, budget)
     check_nodes(rule, budget)
-    if kind == "spinodal":
-        return spinodal(scenario, branch, along, between, precision, rule, scan, minimum, progress)
+    if transition == "spinodal":
+        options = {"precision": precision, "rule": rule, "scan": scan, "minimum": minimum}
+        return spinodal(scenario, start, along, between, **options, progress=progress)
     shared = len(usual_starts(scenario)) > 2
     began, points = time.perf_counter(), scan_points(between, scan)
     pair = mechanisms or ("semantic", "positional")
-    if kind == "train-loss" and shared:
+    if transition == "train-loss" and shared:
         try:
             pair = mechanisms or _winners(scenario, along, between, minimum)
         except Absent as error:
             nothing = Estimate(np.nan, np.inf)
-            return Transition(kind, along, nothing, "absent", str(error), 0, rule.count, 0.0)
+            return Transition(transition, along, nothing, "absent", str(error), 0, rule.count, 0.0)
     new = lambda tried: replace(
-        _difference(scenario, kind, along, branch, direction, pair), minimum=minimum, tried=tried
+        _difference(scenario, transition, along, start, direction, pair),
+        minimum=minimum,
+        tried=tried,
     )
-    if kind in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
-        with counting(progress, f"{kind} transition") as tried:
+    if transition in ("instability", "replicon"):  # rough: a few nodes near a jump can dominate
+        with counting(progress, f"{transition} transition") as tried:
             root = lambda nodes: _on_one_set(new(tried), points, nodes, precision)
-            return over_node_sets(kind, along, rule, precision, root)
+            return over_node_sets(transition, along, rule, precision, root)
     end = lambda location, outcome, reason, nodes: Transition(
-        kind,
+        transition,
         along,
         location,
         outcome,
@@ -192,15 +198,15 @@ def critical(
         time.perf_counter() - began,
     )
     try:
-        with counting(progress, f"{kind} transition") as tried:
+        with counting(progress, f"{transition} transition") as tried:
             difference = new(tried)
             p = coarse_root(difference, points, rule, precision)
             location, nodes, reason = refined_root(difference, p, rule, precision, budget)
-        if kind == "train-loss" and shared:
+        if transition == "train-loss" and shared:
             _check_crossing(difference, pair, location, reason)
     except Absent as error:
         pure = next((name for name in pair if name != "mixed"), None)
-        if kind == "train-loss" and "mixed" in pair and pure is not None:
+        if transition == "train-loss" and "mixed" in pair and pure is not None:
             return _continuous(scenario, pure, along, between, precision, budget, minimum, progress)
         return end(Estimate(np.nan, np.inf), "absent", str(error), rule)
     return end(location, "imprecise" if reason else "located", reason, nodes)
@@ -253,9 +259,9 @@ def _continuous(
         "instability",
         along,
         between,
-        precision,
-        budget,
-        branch=branch,
+        precision=precision,
+        budget=budget,
+        start=branch,
         minimum=minimum,
         progress=progress,
     )
@@ -266,12 +272,14 @@ def _continuous(
     return replace(found, reason="; ".join([how, *([found.reason] if found.reason else [])]))
 
 
-def first_nodes(kind: str, budget: int, seed: int = 0) -> Sobol:
+def first_nodes(transition: str, budget: int, seed: int = 0) -> Sobol:
     """The nodes with which the search for a transition begins."""
     rough = 2**15  # nodes of each set, where a location is a mean over node sets
     if budget < 64:
         raise ValueError(f"budget: at least 64 nodes are needed, got {budget}")
-    return Sobol(2**13 if kind in SMOOTH else min(rough, 2 ** int(np.log2(budget))), seed=seed)
+    return Sobol(
+        2**13 if transition in SMOOTH else min(rough, 2 ** int(np.log2(budget))), seed=seed
+    )
 
 
 def _on_one_set(
@@ -285,18 +293,20 @@ def _on_one_set(
 
 def _checked(
     scenario: Scenario,
-    kind: str,
+    transition: str,
     along: str,
     between,
     precision,
-    branch: str,
+    start: str,
     direction: str | None,
 ) -> str:
     """The direction of an instability; complains about what cannot be."""
     check_minimum(scenario)
     scenario.value_of(along)
-    if kind not in KINDS:
-        raise ValueError(f"transition: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if transition not in TRANSITIONS:
+        raise ValueError(
+            f"transition: expected one of {', '.join(TRANSITIONS)}, got {transition!r}"
+        )
     if np.asarray(between).dtype.kind not in "if" or np.shape(between) != (2,):
         raise ValueError(f"between: expected two numbers, low and high, got {between!r}")
     if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
@@ -308,9 +318,9 @@ def _checked(
             scenario.vary(**{along: end})
         except ValueError as error:
             raise ValueError(f"between: {error}") from None
-    if branch not in NAMES:
-        raise ValueError(f"branch: expected one of {', '.join(NAMES)}, got {branch!r}")
-    direction = OTHER[branch] if direction is None else {"θ": "theta"}.get(direction, direction)
+    if start not in NAMES:
+        raise ValueError(f"start: expected one of {', '.join(NAMES)}, got {start!r}")
+    direction = OTHER[start] if direction is None else {"θ": "theta"}.get(direction, direction)
     if direction not in PARTS:
         raise ValueError(f"direction: expected one of {', '.join(PARTS)}, got {direction!r}")
     return direction
@@ -318,7 +328,7 @@ def _checked(
 
 def critical_line(
     scenario: Scenario,
-    kind: str,
+    transition: str,
     values: Iterable[float],
     across: str = "mixing",
     progress: Progress = None,
@@ -326,12 +336,12 @@ def critical_line(
 ) -> list[Transition]:
     """A transition traced over values of another parameter: α_c(ω) unless told otherwise.
 
-    **Arguments**: `scenario`, `kind` and `options` as in `critical`; `values` of the parameter
+    **Arguments**: `scenario`, `transition` and `options` as in `critical`; `values` of the parameter
     `across`; `progress(done, total)` is called after each.
 
     **Returns**: a list of `Transition`, one for each value.
 
     **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
-    points = track(list(values), f"{kind} transitions", progress)
-    return [critical(scenario.vary(**{across: value}), kind, **options) for value in points]
+    points = track(list(values), f"{transition} transitions", progress)
+    return [critical(scenario.vary(**{across: value}), transition, **options) for value in points]

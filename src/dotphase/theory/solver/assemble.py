@@ -40,7 +40,7 @@ def assemble(
     seconds: float,
 ) -> Solution:
     """The solution at the end of a trail, which began as `branch`."""
-    point, rule, rho = trail.point, evaluator.rule, scenario.law.joint_rho
+    point, rule, rho = trail.point, evaluator.rule, scenario.distribution.joint_rho
     overlaps = overlaps_at(point.x, rho, scenario.student.rank)
     errors, scatter = _errors(evaluator, trail, overlaps)
     hats = Overlaps(

@@ -160,7 +160,7 @@ def _by_first_block(
     there = way.point.x + step(rough, way.point, np.inf, task.options)
     options = _left(task.options, way.evaluations, attempt=few)
     trail = fixed_point(evaluator, there, options, near=True)
-    rho, rank = task.scenario.law.joint_rho, task.scenario.student.rank
+    rho, rank = task.scenario.distribution.joint_rho, task.scenario.student.rank
     found = mechanism(overlaps_at(trail.point.x, rho, rank), rho)
     right = trail.converged and found in (mechanism(overlaps, rho), task.expected)
     return trail if right else None, way.evaluations + trail.evaluations

@@ -122,7 +122,7 @@ class Solution(Result):
     def columns(self) -> tuple[str, ...]:
         """What each column of the student's weights does: semantic, positional, mixed or
         uninformed. (Columns that a rotation mixes are those of this very solution.)"""
-        rho, words = self.scenario.law.rho, []
+        rho, words = self.scenario.distribution.rho, []
         for a in range(self.scenario.student.rank):
             one = slice(a, a + 1)
             parts = [

@@ -212,11 +212,11 @@ def _begin(scenario: Scenario, start: Start) -> tuple[Overlaps, str]:
         if np.shape(part) != shape:
             raise ValueError(f"start.{name}: expected shape {shape}, got {np.shape(part)}")
     overlaps = as_state(scenario, Overlaps(*(np.asarray(part, dtype=np.float64) for part in start)))
-    if not np.isfinite(np.asarray(coordinates_of(overlaps, scenario.law.joint_rho))).all():
+    if not np.isfinite(np.asarray(coordinates_of(overlaps, scenario.distribution.joint_rho))).all():
         raise ValueError(
             "start: no weights have such overlaps: q, V and ρ − θᵀq⁻¹θ must be positive definite"
         )
-    return overlaps, mechanism(overlaps, scenario.law.joint_rho)
+    return overlaps, mechanism(overlaps, scenario.distribution.joint_rho)
 
 
 def _silenced(stalled: Solution, began: Overlaps, **options) -> Solution | None:

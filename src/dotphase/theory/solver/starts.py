@@ -24,7 +24,7 @@ NOISE = 0.1  # variance of the noise, in units of the signal's
 def usual_starts(scenario: Scenario) -> tuple[str, ...]:
     """The starts of the mechanisms that may win: `mixed` only where columns can share the work, and
     without encodings `semantic` alone."""
-    if not np.any(scenario.law.gram):
+    if not np.any(scenario.distribution.gram):
         return NAMES[:1]
     return NAMES[:2] if len(np.asarray(scenario.student.spread)) == 1 else NAMES[:3]
 
@@ -47,25 +47,25 @@ def start(scenario: Scenario, name: str) -> Overlaps:
 def random_start(scenario: Scenario, seed: int) -> Overlaps:
     """Random overlaps, of the size that the named starts have: every column has a share of every
     signal."""
-    rng, rho = np.random.default_rng(seed), scenario.law.joint_rho
+    rng, rho = np.random.default_rng(seed), scenario.distribution.joint_rho
     r_s, r_t = scenario.ranks
     E = rng.standard_normal((r_t, r_s)) / np.sqrt(r_s)
     q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + 0.3 * _level(rho) * np.eye(r_s)
     theta = np.einsum("ta,...tu->...au", E, rho)
     m = np.zeros((scenario.length, r_s))
-    if np.any(scenario.law.gram):
+    if np.any(scenario.distribution.gram):
         along = _principal(scenario)
         m = 0.3 * along @ rng.standard_normal((along.shape[1], r_s)) / np.sqrt(r_s)
     return _with_response(scenario, q, m, theta)
 
 
 def _with_response(scenario: Scenario, q, m, theta) -> Overlaps:
-    mean = scenario.law.mean_gamma
+    mean = scenario.distribution.mean_gamma
     # A response between the one of no data, γ/λ, and the one of many.
     curvature = scenario.ridge + 0.1 * scenario.sample_ratio * mean
     level = mean / curvature
     if scenario.structure.joint:
-        level = scenario.law.mean_Gamma / np.sqrt(np.outer(curvature, curvature))
+        level = scenario.distribution.mean_Gamma / np.sqrt(np.outer(curvature, curvature))
     return Overlaps(q, level[..., None, None] * np.eye(scenario.student.rank), m, theta)
 
 
@@ -79,7 +79,7 @@ def as_state(scenario: Scenario, overlaps: Overlaps) -> Overlaps:
         return overlaps
     if not scenario.structure.joint:
         return single(overlaps)
-    Gamma = scenario.law.mean_Gamma
+    Gamma = scenario.distribution.mean_Gamma
     own = np.diagonal(Gamma)[:, None, None]
     spread = lambda part: Gamma[:, :, None, None] * (part / own).mean(0)
     return Overlaps(spread(overlaps.q), spread(overlaps.V), overlaps.m, spread(overlaps.theta))
@@ -144,7 +144,7 @@ def _mixed(scenario: Scenario):
 
 def _along_teacher(scenario: Scenario, spread: np.ndarray):
     """q, m, θ of Q = Q* spread over columns, with some noise."""
-    rho, r_s, r_t = scenario.law.joint_rho, scenario.student.rank, scenario.teacher.rank
+    rho, r_s, r_t = scenario.distribution.joint_rho, scenario.student.rank, scenario.teacher.rank
     columns = min(len(spread), r_t)
     E = np.vstack([spread[:columns], np.zeros((r_t - columns, r_s))])
     q = np.einsum("ta,...tu,ub->...ab", E, rho, E) + NOISE * _level(rho) * np.eye(r_s)
@@ -154,9 +154,9 @@ def _along_teacher(scenario: Scenario, spread: np.ndarray):
 def _along_encodings(scenario: Scenario, spread: np.ndarray):
     """q, m, θ of Q along the encodings, spread over columns, with some noise."""
     along_positions = 0.3  # size of positional weights: fields of this order
-    law, along = scenario.law, _principal(scenario)[:, : len(spread)]
+    distribution, along = scenario.distribution, _principal(scenario)[:, : len(spread)]
     E = spread[: along.shape[1]]
-    mean = law.mean_Gamma if scenario.structure.joint else law.mean_gamma
+    mean = distribution.mean_Gamma if scenario.structure.joint else distribution.mean_gamma
     level = mean[..., None, None] * along_positions**2
     q = level * (E.T @ E + NOISE * np.eye(scenario.student.rank))
     return q, along_positions * along @ E, np.zeros((*mean.shape, *scenario.ranks))
@@ -164,7 +164,7 @@ def _along_encodings(scenario: Scenario, spread: np.ndarray):
 
 def _principal(scenario: Scenario) -> np.ndarray:
     """p_l · ê_k, ê_k the principal directions of the encodings, the strongest first, (L, K)."""
-    values, vectors = np.linalg.eigh(scenario.law.gram)
+    values, vectors = np.linalg.eigh(scenario.distribution.gram)
     kept = [k for k in np.argsort(values)[::-1] if values[k] > 1e-9 * max(values.max(), 1e-300)]
     if not kept or values.max() <= 0:
         raise ValueError(
@@ -175,7 +175,7 @@ def _principal(scenario: Scenario) -> np.ndarray:
 
 
 def _uninformed(scenario: Scenario):
-    level = _level(scenario.law.joint_rho)
+    level = _level(scenario.distribution.joint_rho)
     q = 0.3 * level * np.eye(scenario.student.rank)
     return (
         q,

@@ -101,8 +101,8 @@ class ClusterMap:
         rows, known = self._averages(y, state, known)
         here = clusters_at(state, self.scenario)
         hats = [self._hats(y, state, Averages(*row)) for row in zip(*rows, strict=True)]
-        law, ridge = self.scenario.law, float(self.scenario.ridge)
-        at = [kinds(law, ridge, y, each) for each in hats]
+        distribution, ridge = self.scenario.distribution, float(self.scenario.ridge)
+        at = [kinds(distribution, ridge, y, each) for each in hats]
         if not all(map(positive, at)):
             return None, known
         pooled, *each = map(overlaps_from, at)
@@ -193,7 +193,7 @@ def cluster_map(scenario: Scenario, kept: Group, rule: Sobol, inner: int) -> Clu
 def state_of(overlaps: Clusters, scenario: Scenario) -> np.ndarray:
     """The state at which the overlaps are these, a trace of q_1 added to Δ; not finite if there is
     none."""
-    rho, (V, m, theta) = scenario.law.rho, overlaps[2:]
+    rho, (V, m, theta) = scenario.distribution.rho, overlaps[2:]
     x = np.asarray(coordinates_of(Overlaps(overlaps.q_0, V, m, theta), rho))
     wide = Overlaps(overlaps.spread + TRACE * overlaps.q_1, V, m, 0 * theta)
     return np.concatenate([x, np.asarray(coordinates_of(wide, rho))[_of_q(scenario)]])
@@ -202,7 +202,7 @@ def state_of(overlaps: Clusters, scenario: Scenario) -> np.ndarray:
 def clusters_at(state: np.ndarray, scenario: Scenario) -> Clusters:
     """The overlaps at a state."""
     x, D = state[: len(_of_q(scenario))], _root(state, scenario)
-    q_0, V, m, theta = overlaps_at(x, scenario.law.rho, scenario.student.rank)
+    q_0, V, m, theta = overlaps_at(x, scenario.distribution.rho, scenario.student.rank)
     return Clusters(q_0, D @ np.swapaxes(D, 1, 2), V, m, theta)
 
 
@@ -211,7 +211,7 @@ def _root(state: np.ndarray, scenario: Scenario) -> np.ndarray:
     of_q = _of_q(scenario)
     x = np.zeros(len(of_q))
     x[of_q] = state[len(of_q) :]
-    return np.asarray(_factors(x, scenario.law.rho, scenario.student.rank).C)
+    return np.asarray(_factors(x, scenario.distribution.rho, scenario.student.rank).C)
 
 
 def _of_q(scenario: Scenario) -> np.ndarray:

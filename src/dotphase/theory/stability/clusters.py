@@ -165,16 +165,24 @@ def compiled_conjugates(structure: Structure):
     return kept(run, structure)
 
 
-def kinds(law, ridge: float, y: float, hats: Clusters) -> Kinds:
+def kinds(distribution, ridge: float, y: float, hats: Clusters) -> Kinds:
     """What conjugates make of each kind of direction."""
     length, r_s = hats.m.shape
-    gather = lambda per_token: np.einsum("kl,lab->kab", law.gamma, per_token)
+    gather = lambda per_token: np.einsum("kl,lab->kab", distribution.gamma, per_token)
     stiffness, spread = ridge * np.eye(r_s) + gather(hats.V), gather(hats.spread)
-    positions = np.broadcast_to(hats.m.T, (len(law.weight), r_s, length))
+    positions = np.broadcast_to(hats.m.T, (len(distribution.weight), r_s, length))
     carrier = np.concatenate([positions, gather(hats.theta)], axis=2)
-    signal = carrier @ law.moment
+    signal = carrier @ distribution.moment
     H = gather(hats.q_0) + signal @ np.swapaxes(carrier, 1, 2)
-    return Kinds(law.weight, law.gamma, stiffness, stiffness - y * spread, spread, H, signal)
+    return Kinds(
+        distribution.weight,
+        distribution.gamma,
+        stiffness,
+        stiffness - y * spread,
+        spread,
+        H,
+        signal,
+    )
 
 
 def positive(at: Kinds) -> bool:

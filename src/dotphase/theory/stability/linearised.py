@@ -63,7 +63,7 @@ def linearise(
     evaluator = evaluator_of(
         scenario, rule or solution.rule, group, kept, as_minimum(solution.minimum)
     )
-    x = np.asarray(coordinates_of(solution.state, scenario.law.joint_rho))
+    x = np.asarray(coordinates_of(solution.state, scenario.distribution.joint_rho))
     if rule in (None, solution.rule):
         point = evaluator(x, evaluator.search(x)._replace(blur=solution.blur))
         if point.residual <= nearly:

@@ -83,7 +83,7 @@ def samples(solution: Solution) -> Samples:
         scenario, solution.rule, group, stabiliser(group, solution.state), Reached()
     )
     structure, values = evaluator.structure, evaluator.values
-    x = np.asarray(coordinates_of(solution.state, scenario.law.joint_rho))
+    x = np.asarray(coordinates_of(solution.state, scenario.distribution.joint_rho))
     at = [fields(structure, values, x, block) for block in evaluator.ensemble.blocks]
     starts, responses = zip(*(signal(structure, values, x, each) for each in at), strict=True)
     count = at[0].u.shape[-1]

@@ -40,7 +40,7 @@ def one_step(
     rule: Sobol | None = None,
     inner: int = 64,
     tolerance: float = 0.05,
-    most_evaluations: int = 25,
+    max_evaluations: int = 25,
 ) -> OneStep:
     """The solution with one step of breaking that belongs to a replica-symmetric one.
 
@@ -51,7 +51,7 @@ def one_step(
       replica-symmetric ones.
     - `rule`: nodes for (ξ_0, η), 2^11 unless given; `inner`: how many ξ_1 each of them has, a power
       of two.
-    - `tolerance`: of the last step, in standard errors;  `most_evaluations`: of the map.
+    - `tolerance`: of the last step, in standard errors;  `max_evaluations`: of the map.
 
     **Returns**: a `OneStep`: overlaps, Δ/q, free energy and complexity.
 
@@ -67,7 +67,7 @@ def one_step(
         rule=rule,
         inner=inner,
         tolerance=tolerance,
-        most_evaluations=most_evaluations,
+        max_evaluations=max_evaluations,
     ).points[0]
 
 
@@ -80,12 +80,12 @@ def one_step_scan(
     rule: Sobol | None = None,
     inner: int = 64,
     tolerance: float = 0.05,
-    most_evaluations: int = 25,
+    max_evaluations: int = 25,
     progress: Progress = None,
 ) -> OneStepScan:
     """`one_step` over rising y, each from the one before, on the same nodes.
 
-    **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `most_evaluations` as in
+    **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `max_evaluations` as in
     `one_step`; `ys`, the values of y; `progress`, True for a bar, or a function of (done, total).
 
     **Returns**: a `OneStepScan`: the solution at each y, and the bound on the ground state's
@@ -115,7 +115,7 @@ def one_step_scan(
     for y in track(ys, "one step of breaking", progress):
         began = time.perf_counter()
         try:
-            place, reason, spent = walk.solve(y, tolerance, most_evaluations)
+            place, reason, spent = walk.solve(y, tolerance, max_evaluations)
         except SolveError as error:
             if not points:
                 raise

@@ -191,16 +191,28 @@ def compiled_response(structure: Structure):
     length, r_s = structure.length, structure.student.rank
 
     def run(values, x, moments):
-        law = values["law"]
+        distribution = values["distribution"]
         V_hat = conjugates(structure, values, x, moments).V
         if structure.joint:
-            gathered, Gamma = jnp.einsum("nkj,kjab->nab", law["Gamma"], V_hat), law["Gamma"]
+            gathered, Gamma = (
+                jnp.einsum("nkj,kjab->nab", distribution["Gamma"], V_hat),
+                distribution["Gamma"],
+            )
             R = inverse(values["ridge"] * jnp.eye(r_s) + gathered)
-            back = jnp.einsum("n,nlm,nkj,nea,nfc->lemfkajc", law["weight"], Gamma, Gamma, R, R)
+            back = jnp.einsum(
+                "n,nlm,nkj,nea,nfc->lemfkajc", distribution["weight"], Gamma, Gamma, R, R
+            )
             return values["sample_ratio"] * back.reshape((length * r_s) ** 2, -1)
-        R = inverse(values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", law["gamma"], V_hat))
+        R = inverse(
+            values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", distribution["gamma"], V_hat)
+        )
         back = jnp.einsum(
-            "n,nl,nk,nea,nfc->lefkac", law["weight"], law["gamma"], law["gamma"], R, R
+            "n,nl,nk,nea,nfc->lefkac",
+            distribution["weight"],
+            distribution["gamma"],
+            distribution["gamma"],
+            R,
+            R,
         )
         return values["sample_ratio"] * back.reshape(length * r_s**2, -1)
 

@@ -271,7 +271,7 @@ def evaluator_of(
         (scenario.values, np.asarray(scenario.student.spread), directions)
     )
     turns = generators(scenario)
-    rho = scenario.law.joint_rho
+    rho = scenario.distribution.joint_rho
     return Evaluator(
         structure, minimum or Lowest(), rule, nodes, values, spread, directions, rho, turns
     )

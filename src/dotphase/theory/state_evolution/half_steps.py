@@ -7,7 +7,7 @@ Output half-step, an average over ξ_l ∈ R^{r_s} and η_l ∈ R^{r_t} (one blo
     g_l = V_l⁻¹ (z*_l − w_l),   q̂_l = α E[g_l g_lᵀ],   m̂_l = α E[g_l],   θ̂_l = α E[g_l η_lᵀ] K_l⁻¹,
     V̂_l = −α E[g_l ξ_lᵀ] C_l⁻¹ + θ̂_l ψ_lᵀ C_l⁻¹                                  (Stein form of −α E[∂g_l/∂w_l])
 
-Input half-step, an average over the law ν of (γ, τ, π):
+Input half-step, an average over the distribution ν of (γ, τ, π):
 
     R = (λ + Σ_κ γ_κ V̂_κ)⁻¹,   c = Σ_κ (γ_κ θ̂_κ π + τ_κ m̂_κ),
     q_l = ⟨γ_l R(Σ_κ γ_κ q̂_κ + c cᵀ)R⟩,   V_l = ⟨γ_l R⟩,   m_l = ⟨τ_l R c⟩,   θ_l = ⟨γ_l R c πᵀ⟩.
@@ -83,14 +83,20 @@ class Image(NamedTuple):
 
 def teacher_overlap(values):
     """ρ_l = ⟨γ_l π πᵀ⟩, (L, r_t, r_t), or ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
-    law = values["law"]
-    length = law["gamma"].shape[1]
-    if law["Gamma"] is not None:
+    distribution = values["distribution"]
+    length = distribution["gamma"].shape[1]
+    if distribution["Gamma"] is not None:
         return jnp.einsum(
-            "k,klm,kij->lmij", law["weight"], law["Gamma"], law["moment"][:, length:, length:]
+            "k,klm,kij->lmij",
+            distribution["weight"],
+            distribution["Gamma"],
+            distribution["moment"][:, length:, length:],
         )
     return jnp.einsum(
-        "k,kl,kij->lij", law["weight"], law["gamma"], law["moment"][:, length:, length:]
+        "k,kl,kij->lij",
+        distribution["weight"],
+        distribution["gamma"],
+        distribution["moment"][:, length:, length:],
     )
 
 
@@ -114,11 +120,11 @@ def fields(structure: Structure, values, x, block: Block) -> Fields:
 
 def _rho_sigma(values):
     """The diagonal of ρ_Σ, (L,), or all of it, (L, L)."""
-    law = values["law"]
+    distribution = values["distribution"]
     return (
-        law["weight"] @ law["gamma"]
-        if law["Gamma"] is None
-        else jnp.einsum("k,klm->lm", law["weight"], law["Gamma"])
+        distribution["weight"] @ distribution["gamma"]
+        if distribution["Gamma"] is None
+        else jnp.einsum("k,klm->lm", distribution["weight"], distribution["Gamma"])
     )
 
 
@@ -229,10 +235,10 @@ def conjugates(structure: Structure, values, x, moments) -> Overlaps:
 def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     """The overlaps that conjugates give, and the ridge's part of the training loss, (λ/2)⟨Tr R(Σγq̂
     + ccᵀ)R⟩."""
-    law, ridge = values["law"], values["ridge"]
-    weight, moment = law["weight"], law["moment"]
+    distribution, ridge = values["distribution"], values["ridge"]
+    weight, moment = distribution["weight"], distribution["moment"]
     length, r_s = hats.m.shape
-    gather, spread_out = _along_kinds(law)
+    gather, spread_out = _along_kinds(distribution)
     R = inverse(ridge * jnp.eye(r_s) + gather(hats.V))
     semantic = gather(hats.theta)
     carrier = jnp.concatenate(
@@ -246,10 +252,10 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     return overlaps, 0.5 * ridge * jnp.einsum("k,kaa->", weight, spread)
 
 
-def _along_kinds(law) -> tuple[Callable, Callable]:
+def _along_kinds(distribution) -> tuple[Callable, Callable]:
     """X ↦ Σ_l γ_l X_l of every kind of direction, (K, a, b), and X ↦ ⟨γ_l X⟩; or the same with
     Γ_ll'."""
-    weight, gamma, Gamma = law["weight"], law["gamma"], law["Gamma"]
+    weight, gamma, Gamma = distribution["weight"], distribution["gamma"], distribution["Gamma"]
     if Gamma is None:
         gather = lambda X: jnp.einsum("kl,lab->kab", gamma, X)
         return gather, lambda X: jnp.einsum("k,kl,kab->lab", weight, gamma, X)

@@ -41,7 +41,7 @@ def iterate(
     evaluator = evaluator_of(scenario, rule or Sobol(2**14), group, kept, as_minimum(minimum))
     iterates = [overlaps]
     for _ in range(steps):
-        x = np.asarray(to_coordinates(iterates[-1], scenario.law.joint_rho))
+        x = np.asarray(to_coordinates(iterates[-1], scenario.distribution.joint_rho))
         moments = evaluator(x, evaluator.search(x)).moments
         # From the moments, not from `change`: for the solver that has no part along the gauge
         # orbit.

@@ -1,4 +1,4 @@
-"""The law of tokens, measured; and real sentences as data of training and message passing."""
+"""The distribution of tokens, measured; and real sentences as data of training and message passing."""
 
 import json
 
@@ -25,7 +25,7 @@ COUNT, D = 20_000, 40
 
 
 def drawn(tokens: Tokens, seed: int = 0) -> np.ndarray:
-    """Sentences (n, L, d) of a law, in a rotated basis."""
+    """Sentences (n, L, d) of a distribution, in a rotated basis."""
     data = sample(scenario_of(tokens), D, seed, count=COUNT)
     x = data.tokens - data.instance.positions[:, None]
     turn = np.linalg.qr(np.random.default_rng(5).standard_normal((D, D)))[0]
@@ -33,13 +33,16 @@ def drawn(tokens: Tokens, seed: int = 0) -> np.ndarray:
 
 
 def test_gaussian_tokens_are_one_kind_without_scales():
-    law = tokens_from_samples(drawn(isotropic(2, 0.5)))
-    assert law.tokens.scales is None
-    assert len(law.tokens.gamma) == 1
-    assert law.tokens.deviation == pytest.approx(0.5, rel=4 / np.sqrt(COUNT * D))
-    assert abs(law.tokens.Gamma[0, 0, 1]) < 4 * 0.25 / np.sqrt(COUNT * D)
-    assert abs(law.neglected["kurtosis"]) < 0.05
-    assert law.neglected["off_diagonal"] < 1.2 * law.neglected["off_diagonal_of_noise"]
+    distribution = tokens_from_samples(drawn(isotropic(2, 0.5)))
+    assert distribution.tokens.scales is None
+    assert len(distribution.tokens.gamma) == 1
+    assert distribution.tokens.deviation == pytest.approx(0.5, rel=4 / np.sqrt(COUNT * D))
+    assert abs(distribution.tokens.Gamma[0, 0, 1]) < 4 * 0.25 / np.sqrt(COUNT * D)
+    assert abs(distribution.neglected["kurtosis"]) < 0.05
+    assert (
+        distribution.neglected["off_diagonal"]
+        < 1.2 * distribution.neglected["off_diagonal_of_noise"]
+    )
 
 
 def test_kinds_correlations_and_scales_are_found():
@@ -47,12 +50,14 @@ def test_kinds_correlations_and_scales_are_found():
         [0.1 * exponential_correlation(2, 0.5), 0.4 * exponential_correlation(2, -0.3)]
     )
     true = Tokens(covariances=Gamma, weights=[0.5, 0.5], scales=Scales(np.sqrt([0.4, 1.6])))
-    law = tokens_from_samples(drawn(true), kinds=2)
-    np.testing.assert_allclose(law.tokens.Gamma[::-1], Gamma, atol=4 * 0.4 * np.sqrt(3 / COUNT))
-    s2 = law.tokens.scales.s**2
-    fourth = float(law.tokens.scales.share @ (s2[:, 0] ** 2 if s2.ndim == 2 else s2**2))
+    distribution = tokens_from_samples(drawn(true), groups=2)
+    np.testing.assert_allclose(
+        distribution.tokens.Gamma[::-1], Gamma, atol=4 * 0.4 * np.sqrt(3 / COUNT)
+    )
+    s2 = distribution.tokens.scales.s**2
+    fourth = float(distribution.tokens.scales.share @ (s2[:, 0] ** 2 if s2.ndim == 2 else s2**2))
     assert fourth == pytest.approx(1.36, abs=0.05)
-    assert abs(law.neglected["kurtosis"]) < 5 / D
+    assert abs(distribution.neglected["kurtosis"]) < 5 / D
 
 
 def test_leaving_the_scales_out_of_the_correlation_is_noticed():
@@ -62,7 +67,7 @@ def test_leaving_the_scales_out_of_the_correlation_is_noticed():
     )
     x = drawn(true)
     product = float((x[:, 0] * x[:, 1]).mean())
-    found = tokens_from_samples(x, kinds=1).tokens.Gamma[0, 0, 1]
+    found = tokens_from_samples(x, groups=1).tokens.Gamma[0, 0, 1]
     error = 0.25 / np.sqrt(COUNT * D)
     assert abs(found - 0.125) < 6 * error
     assert abs(product - 0.125) > 20 * error
@@ -70,10 +75,10 @@ def test_leaving_the_scales_out_of_the_correlation_is_noticed():
 
 def test_scales_that_tokens_share_are_joint():
     together = Scales(np.sqrt([[0.4, 0.4], [1.6, 1.6]]))
-    law = tokens_from_samples(drawn(Tokens([[0.25, 0.25]], scales=together)), alike=True)
-    assert not law.tokens.scales.independent
+    distribution = tokens_from_samples(drawn(Tokens([[0.25, 0.25]], scales=together)), alike=True)
+    assert not distribution.tokens.scales.independent
     expected = float(together.second_moment(2)[0, 1])
-    assert law.tokens.scales.second_moment(2)[0, 1] == pytest.approx(expected, abs=0.02)
+    assert distribution.tokens.scales.second_moment(2)[0, 1] == pytest.approx(expected, abs=0.02)
     alone = tokens_from_samples(
         drawn(Tokens([[0.25, 0.25]], scales=Scales(np.sqrt([0.4, 1.6])))), alike=True
     )
@@ -81,8 +86,8 @@ def test_scales_that_tokens_share_are_joint():
 
 
 def test_alike_tokens_have_one_law():
-    law = tokens_from_samples(drawn(isotropic(3, 0.5)), alike=True)
-    G = law.tokens.Gamma[0]
+    distribution = tokens_from_samples(drawn(isotropic(3, 0.5)), alike=True)
+    G = distribution.tokens.Gamma[0]
     assert np.ptp(np.diagonal(G)) == 0
     assert G[0, 1] == G[1, 2]
 
@@ -104,20 +109,22 @@ def words() -> Sentences:
 
 
 @pytest.fixture(scope="module")
-def law(words) -> MeasuredTokens:
+def distribution(words) -> MeasuredTokens:
     return tokens_from_samples(words, alike=True)
 
 
-def test_a_law_says_itself(law):
-    assert "groups of directions" in repr(law) or "1 group of directions" in repr(law)
-    assert "neglected" in str(law)
-    assert law.lengths.spread > 2 * law.lengths.spread_of_gaussians
-    assert law.tokens.scales is not None
+def test_a_law_says_itself(distribution):
+    assert "groups of directions" in repr(distribution) or "1 group of directions" in repr(
+        distribution
+    )
+    assert "neglected" in str(distribution)
+    assert distribution.lengths.spread > 2 * distribution.lengths.spread_of_gaussians
+    assert distribution.tokens.scales is not None
 
 
-def test_training_takes_every_sentence_once_and_tests_on_others(words, law):
-    data = law.rotated(words)
-    instance = Instance(scenario_of(law, alpha=3.0), 40, 1, data)
+def test_training_takes_every_sentence_once_and_tests_on_others(words, distribution):
+    data = distribution.rotated(words)
+    instance = Instance(scenario_of(distribution, alpha=3.0), 40, 1, data)
     taken = sample(instance)
     x = taken.tokens - instance.positions[:, None]
     from dotphase.finite.data.source import source_of
@@ -132,9 +139,9 @@ def test_training_takes_every_sentence_once_and_tests_on_others(words, law):
 
 
 def test_trained_on_real_sentences_the_objective_is_stationary_and_the_error_is_measured(
-    words, law
+    words, distribution
 ):
-    data, task = law.rotated(words), scenario_of(law)
+    data, task = distribution.rotated(words), scenario_of(distribution)
     run = train(task, data=data, seeds=[3]).runs[0]
     assert run.outcome == "converged"
     instance = Instance(task, 40, 3, data)
@@ -146,8 +153,8 @@ def test_trained_on_real_sentences_the_objective_is_stationary_and_the_error_is_
     assert worse.deviation(run.test_error) > 5
 
 
-def test_message_passing_and_the_baseline_take_sentences_too(words, law):
-    data, task = law.rotated(words.without_repeats()), scenario_of(law)
+def test_message_passing_and_the_baseline_take_sentences_too(words, distribution):
+    data, task = distribution.rotated(words.without_repeats()), scenario_of(distribution)
     passed, trained = (run(task, data=data, seeds=1).runs[0] for run in (gamp, train))
     assert passed.outcome == "converged"
     assert passed.train_loss == pytest.approx(trained.train_loss, rel=1e-6)
@@ -155,8 +162,8 @@ def test_message_passing_and_the_baseline_take_sentences_too(words, law):
     assert 0 < fit.test_error.value < 0.1
 
 
-def test_data_that_do_not_fit_are_refused(words, law):
-    data, task = law.rotated(words), scenario_of(law)
+def test_data_that_do_not_fit_are_refused(words, distribution):
+    data, task = distribution.rotated(words), scenario_of(distribution)
     for message, call in {
         "3 tokens|tokens, but": lambda: train(scenario_of(isotropic(3, 0.5)), data=data),
         "have 40 dimensions": lambda: train(task, 50, data=data),
