@@ -105,7 +105,7 @@ def test_what_is_stable_throughout_has_no_onset():
     """ω = 0.3: a small θ does not grow on the positional branch, and replica symmetry holds on it."""
     task, options = (
         dotphase.paper(omega=0.3),
-        {"between": (1.0, 2.0), "branch": "positional", "scan": 2},
+        {"between": (1.0, 2.0), "start": "positional", "scan": 2},
     )
     theta = critical(task, "instability", rule=RULE, **options)
     assert theta.outcome == "absent"
@@ -199,7 +199,7 @@ def test_bad_input_is_refused():
         critical(dotphase.paper(), along="colour")
     with pytest.raises(ValueError, match="between"):
         critical(dotphase.paper(), between=(2.0, 1.0))
-    with pytest.raises(ValueError, match="branch"):
+    with pytest.raises(ValueError, match="start"):
         critical(dotphase.paper(), "instability", start="mystic")
     with pytest.raises(ValueError, match="direction"):
         critical(dotphase.paper(), "instability", direction="up")
