@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from dotphase.results.statistics import over_seeds
+from dotphase.results import Estimate, at_infinite_size, over_seeds
 
-from .stored import at_infinite_size, keep_table
+from .stored import keep_table
 
 COMMAND = "python -m benchmarks.curves"
 HARD = {"alpha": 1.17, "omega": 0.3, "ridge": 0.001}
@@ -145,11 +145,9 @@ def _limit(gaps: dict) -> float:
     """The largest deviation along the curve of the intercept of a line in 1/d."""
     worst = 0.0
     for k in range(len(next(iter(gaps.values())))):
-        values = np.array([gap.value[k] for gap in gaps.values()])
-        errors = np.array([gap.error[k] for gap in gaps.values()])
-        if (errors > 0).all():
-            limit, error = at_infinite_size(list(gaps), values, errors)
-            worst = max(worst, abs(limit) / error)
+        each = [Estimate(gap.value[k], gap.error[k]) for gap in gaps.values()]
+        if all(gap.error > 0 for gap in each):
+            worst = max(worst, abs(at_infinite_size(list(gaps), each).deviation()))
     return worst
 
 

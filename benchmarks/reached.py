@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from .stored import at_infinite_size
+from dotphase.results import Estimate, at_infinite_size
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "reached.json"
 SEEDS = {250: 64, 500: 48, 1000: 24, 2000: 12}  # of training, by d
@@ -150,8 +150,8 @@ def _trained(scenario, d: int, start: str, seeds: int) -> dict:
 
 def _limit(training: dict, key: str) -> list[float]:
     sizes = sorted(map(int, training))
-    values, errors = np.array([training[str(d)][key] for d in sizes]).T
-    return list(at_infinite_size(sizes, values, errors))
+    limit = at_infinite_size(sizes, [Estimate(*training[str(d)][key]) for d in sizes])
+    return [limit.value, limit.error]
 
 
 def _show(name: str, row: dict) -> None:

@@ -8,20 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
-
-
-def at_infinite_size(sizes: ArrayLike, values: ArrayLike, errors: ArrayLike) -> tuple[float, float]:
-    """The value at 1/d = 0 of a straight line through `values` at `sizes` d, weighed by their
-    `errors`, and its error."""
-    inverse, errors = 1 / np.asarray(sizes, float), np.asarray(errors, float)
-    design = np.stack([np.ones_like(inverse), inverse], axis=1) / errors[:, None]
-    covariance = np.linalg.inv(design.T @ design)
-    line = covariance @ design.T @ (np.asarray(values) / errors)
-    return float(line[0]), float(np.sqrt(covariance[0, 0]))
 
 
 def keep_table(

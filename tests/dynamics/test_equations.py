@@ -26,7 +26,7 @@ NAMES = ("q", "m", "theta")
 
 
 def uneven(rank: int, tied: bool) -> Scenario:
-    """Two tokens of two spectra, two kinds of direction, encodings that are neither opposite nor
+    """Two tokens of two spectra, two groups of directions, encodings that are neither opposite nor
     parallel."""
     return Scenario(
         teacher=attentions.mixture([[0.5, 0.5], [0.2, 0.8]], 0.3),

@@ -15,7 +15,7 @@ THREE = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
 
 
 def uneven(student: Attention | None = None, alpha: float = 1.5, strength: float = 1.0) -> Scenario:
-    """Three tokens with three spectra, two kinds of direction, encodings that are not opposite."""
+    """Three tokens with three spectra, two groups of directions, encodings that are not opposite."""
     return Scenario(
         teacher=attentions.mixture(THREE, 0.3),
         student=attentions.softmax(2) if student is None else student,

@@ -184,7 +184,6 @@ def test_files_archives_and_pickles_give_it_back(scenario, tmp_path):
     assert hash(pickle.loads(pickle.dumps(scenario))) == hash(scenario)
     save(scenario.tokens, tmp_path / "tokens.dotphase")
     assert load(tmp_path / "tokens.dotphase") == scenario.tokens
-    assert eval(repr(scenario.tokens), {"Tokens": Tokens, "Scales": Scales}) == scenario.tokens
 
 
 def test_a_file_may_say_it_briefly():

@@ -219,7 +219,7 @@ def test_what_vanishes_by_symmetry_vanishes_exactly():
     np.testing.assert_allclose(q, q[::-1, ::-1], rtol=1e-12)
     np.testing.assert_allclose(
         q / q[0, 0], exponential_correlation(3, 0.3), rtol=1e-7
-    )  # one kind of direction
+    )  # one group of directions
     assert invariant_basis(symmetries(chain()), chain().structure.shape).shape[1] == 24
 
 

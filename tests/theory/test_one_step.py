@@ -33,7 +33,7 @@ OPTIONS = {"rule": Sobol(2**12), "inner": 16}
 
 
 def random_case(seed: int = 0, length: int = 3, r_s: int = 2, r_t: int = 1, count: int = 4):
-    """A distribution of several kinds of direction, conjugates of the right symmetry, and overlaps V of no
+    """A distribution of several groups of directions, conjugates of the right symmetry, and overlaps V of no
     meaning."""
     rng = np.random.default_rng(seed)
     joint = rng.normal(size=(count, length + r_t, length + r_t))

@@ -183,10 +183,16 @@ def check(
                 if found.repaired
                 else "--repair, or the next run, repairs what can be repaired"
             )
-        missing = f"; {found.unfinished} are missing: `dotphase sweep` computes them" * bool(
-            found.unfinished
-        )
-        typer.echo(f"{found.intact} units are intact{missing}")
+        missing = [
+            f"{count} {what}"
+            for count, what in (
+                (found.damaged, "damaged"),
+                (found.not_computed, "not computed yet"),
+            )
+            if count
+        ]
+        rest = f"; {' and '.join(missing)}: `dotphase sweep` computes them" if missing else ""
+        typer.echo(f"{found.intact} units are intact{rest}")
     if found.problems and not found.repaired:
         raise typer.Exit(1)
 

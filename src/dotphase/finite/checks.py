@@ -10,7 +10,7 @@ import numpy as np
 from ..numerics.extras import free_memory
 from ..scenario.scenario import Scenario
 from .data.instance import Instance
-from .data.source import Data
+from .data.source import Data, as_data
 
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
@@ -20,11 +20,12 @@ def instances(
     d: int | None,
     seeds: int | Iterable[int],
     precision: str = "float64",
-    data: Data | None = None,
+    data: Data | np.ndarray | None = None,
 ) -> list[Instance]:
     """One realisation per seed, provided that the data of one of them fit into memory and, where
     they are given, that there are more of them than one training takes."""
     check_precision(precision)
+    data = None if data is None else as_data(data)
     if d is None:
         if data is None:
             raise ValueError("d: how many dimensions? Only given data bring their own")

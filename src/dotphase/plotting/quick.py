@@ -46,11 +46,12 @@ def in_style(draw: Callable[P, T]) -> Callable[P, T]:
     return drawn
 
 
-def plot(results: Any, against: str | None = None) -> Figure:
-    """A picture of one result, or of a list of solutions and runs over the number in which their
-    scenarios differ.
+def plot(results: Any, against: str | None = None, quantity: str = "test_error") -> Figure:
+    """A picture of one result, of a list of solutions and runs over the number in which their
+    scenarios differ, or of the dataset of a study.
 
-    **Arguments**: `results`; `against`, the number on the horizontal axis, if several of them vary.
+    **Arguments**: `results`; `against`, the number on the horizontal axis, if several of them vary;
+    `quantity`, of a dataset: `"test_error"`, or another that its variables end in.
 
     **Returns**: a matplotlib `Figure`.
 
@@ -60,6 +61,10 @@ def plot(results: Any, against: str | None = None) -> Figure:
     """
     if isinstance(results, Result):
         return results.plot()
+    if hasattr(results, "data_vars"):  # an xarray.Dataset
+        from .datasets import draw_dataset
+
+        return draw_dataset(results, against, quantity)
     return draw_solutions(list(results), against)
 
 
@@ -169,6 +174,43 @@ def varying(scenarios: Sequence[Any]) -> str | None:
             f"against: {', '.join(found)} vary; choose one of them for the horizontal axis with `against`"
         )
     return found[0] if found else None
+
+
+@in_style
+def draw_solution(solution: Any) -> Figure:
+    """Errors beside the linear baseline, overlaps, and on new sentences the attention of the first
+    token to the last: the student's against the teacher's."""
+    from ..scenario.attentions.attention import matrices
+    from ..theory.baseline import linear_baseline
+    from ..theory.fields import student_fields, teacher_fields
+
+    figure, axes = panels(1, 3, 3.1, 9.5)
+    errors, overlaps, attention = axes[0]
+    colour = COLOURS.get(solution.mechanism, COLOURS["neutral"])
+    known = {name: _answer(solution, name) for name in ("test_error", "train_loss")}
+    points(errors, range(2), *_column(known.values()), colour, fmt="o", ms=5)
+    baseline = float(linear_baseline(solution.scenario).test_error.value)
+    errors.axhline(baseline, color=BASELINE, ls=":", label="linear baseline")
+    errors.set_xticks(range(2), [LABELS[name] for name in known])
+    errors.set(xlim=(-0.6, 1.6), ylim=(0, None), title="errors")
+    errors.legend(loc="lower left")
+    parts = [(name, solution.overlaps, solution.overlap_errors) for name in ("m", "theta", "q")]
+    for place, (name, values, error) in enumerate(parts):
+        each = np.ravel(getattr(values, name))
+        at = place + np.linspace(-0.2, 0.2, len(each)) * (len(each) > 1)
+        points(overlaps, at, each, np.ravel(getattr(error, name)), colour, fmt="o", ms=4)
+    overlaps.axhline(0, color=COLOURS["neutral"], lw=0.6, zorder=0)
+    overlaps.set_xticks(range(3), [r"$m$", r"$\theta$", r"$q$"])
+    overlaps.set_title("overlaps, one point for each entry")
+    u, noise = teacher_fields(solution.scenario, 500, np.random.default_rng(0))
+    h = student_fields(solution, u, noise)
+    T, S = matrices(solution.scenario.teacher, u), matrices(solution.scenario.student, h)
+    attention.scatter(T[0, -1], S[0, -1], s=8, color=colour, alpha=0.5, lw=0)
+    both = [min(T[0, -1].min(), S[0, -1].min()), max(T[0, -1].max(), S[0, -1].max())]
+    attention.plot(both, both, color=COLOURS["neutral"], lw=0.8, ls="--", zorder=0)
+    attention.set(xlabel="teacher", ylabel="student", title="attention, first token to last")
+    figure.suptitle(solution.headline.split("  ")[0], fontsize=10)
+    return figure
 
 
 def draw_curves(branches: Any) -> Figure:

@@ -220,6 +220,10 @@ class Estimate:
     def __repr__(self) -> str:
         return f"Estimate({self})"
 
+    def _repr_html_(self) -> str:
+        of = f" <small>(mean of {self.count})</small>" if self.count else ""
+        return f"<span>{self}{of}</span>"
+
     def to_dict(self) -> dict[str, Any]:
         """`value` and `error` as plain numbers or lists; null where not finite."""
         from .json import plain

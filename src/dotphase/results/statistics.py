@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .estimate import Estimate
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def over_seeds(values: Sequence[Any], control: Sequence[float] | None = None) -> Estimate:
@@ -31,6 +35,91 @@ def over_seeds(values: Sequence[Any], control: Sequence[float] | None = None) ->
         return _at_zero(np.array([control[k] for k in kept]), known)
     error = known.std(0, ddof=1) / np.sqrt(count) if count > 1 else np.full(known.shape[1:], np.inf)
     return Estimate(known.mean(0), error, count)
+
+
+def seed_mean(
+    values: np.ndarray, control: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard error over the last axis, seeds without a value left out; `control` as in
+    `over_seeds`."""
+    shape, count = np.shape(values)[:-1], np.shape(values)[-1]
+    rows = np.asarray(values, float).reshape(-1, count)
+    control_rows = (
+        [None] * len(rows)
+        if control is None
+        else np.asarray(control, float).reshape(-1, count).tolist()
+    )
+    known = [[v if np.isfinite(v) else None for v in row] for row in rows]
+    means = [over_seeds(row, each) for row, each in zip(known, control_rows, strict=True)]
+    return (
+        np.array([mean.value for mean in means]).reshape(shape),
+        np.array([mean.error for mean in means]).reshape(shape),
+    )
+
+
+def seed_average(dataset: xarray.Dataset, name: str, adjusted: bool = False) -> xarray.Dataset:
+    """The mean of a variable over seeds, and its standard error, in `NAME` and `NAME_error`.
+
+    Seeds without a value are left out; the error is infinite where fewer than two have one.
+
+    **Arguments**: `dataset` of a study; `name` of a variable that has seeds, such as
+    `"experiment_test_error"`; `adjusted`: at a teacher of the expected length, as `Runs.adjusted`:
+    the same expectation, less scatter.
+
+    **Returns**: an `xarray.Dataset` without seeds.
+
+    **Example**: `seed_average(open_study("run.zarr"), "experiment_test_error", adjusted=True)`.
+    """
+    import xarray
+
+    values = dataset[name]
+    seed = dimension(values, "seed")
+    if seed is None:
+        raise ValueError(f"name: {name} has no seeds, only {', '.join(map(str, values.dims))}")
+    control = None
+    if adjusted:
+        excess = f"{name.split('_', 1)[0]}_teacher_excess"
+        if excess not in dataset:
+            raise ValueError(f"adjusted: the dataset has no {excess}")
+        control = dataset[excess].broadcast_like(values)
+
+    rows = [
+        part if part is None else part.transpose(..., seed).values for part in (values, control)
+    ]
+    kept = values.isel({seed: 0}, drop=True)
+    mean, error = (kept.copy(data=part) for part in seed_mean(*rows))
+    return xarray.Dataset({name: mean, f"{name}_error": error})
+
+
+def dimension(values: xarray.DataArray, name: str) -> str | None:
+    """The dimension of that name, with or without the label of its computation."""
+    return next((str(d) for d in values.dims if d == name or str(d).endswith(f"_{name}")), None)
+
+
+def at_infinite_size(sizes: ArrayLike, estimates: Sequence[Estimate]) -> Estimate:
+    """The value at 1/d = 0 of a straight line in 1/d, weighed by the errors of the estimates.
+
+    **Arguments**: `sizes`, at least two dimensions d;  `estimates` at each of them, with errors.
+
+    **Returns**: an `Estimate`.
+
+    **Example**
+
+        sizes = (250, 500, 1000)
+        at_infinite_size(sizes, [train(scenario, d, seeds=16).test_error for d in sizes])
+    """
+    inverse = 1 / np.asarray(sizes, dtype=np.float64)
+    values, errors = (
+        np.array([getattr(each, part) for each in estimates], float) for part in ("value", "error")
+    )
+    if len(set(inverse)) < 2 or len(values) != len(inverse):
+        raise ValueError("sizes: at least two different ones, with an estimate of each")
+    if not (np.isfinite(errors) & (errors > 0)).all():
+        raise ValueError("estimates: each needs a finite error above zero; take several seeds")
+    design = np.stack([np.ones_like(inverse), inverse], axis=1) / errors[:, None]
+    covariance = np.linalg.inv(design.T @ design)
+    line = covariance @ design.T @ (values / errors)
+    return Estimate(float(line[0]), float(np.sqrt(covariance[0, 0])))
 
 
 def _at_zero(control: np.ndarray, values: np.ndarray) -> Estimate:

@@ -10,6 +10,7 @@ from .tokens import Positions as Positions
 from .tokens import Tokens as Tokens
 from .tokens import correlated as correlated
 from .tokens import exponential_correlation as exponential_correlation
+from .tokens import in_groups as in_groups
 from .tokens import isotropic as isotropic
 from .tokens import no_positions as no_positions
 from .tokens import opposite_positions as opposite_positions

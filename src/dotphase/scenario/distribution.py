@@ -77,7 +77,7 @@ class Table(NamedTuple):
 
 
 def table_of(tokens: Tokens, positions: Positions, pi: np.ndarray | None) -> Table:
-    """The kinds of direction, single rows repeated to the common length K."""
+    """The groups of directions, single rows repeated to the common length K."""
     gamma, tau, share = tokens.gamma, positions.tau, tokens.share
     rows = max(len(gamma), len(tau), 1 if pi is None else len(pi))
     if len(gamma) == 1:

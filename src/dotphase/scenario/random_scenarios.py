@@ -14,7 +14,7 @@ from .tokens import Positions, Tokens
 
 
 def arbitrary_scenario(seed: int) -> Scenario:
-    """Of one to four tokens, ranks one and two, one to three kinds of direction, students of the
+    """Of one to four tokens, ranks one and two, one to three groups of directions, students of the
     catalogue, ω between 0 and 1, and σ, λ, α over decades; half of them with tied softmax students.
     """
     rng = np.random.default_rng(seed)

@@ -48,7 +48,7 @@ class Structure:
         return (1, length * r_s, length * r_t) if self.joint else (length, r_s, r_t)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scenario:
     """One learning problem; the same object goes to the theory, to message passing, to training and
     to data.
@@ -65,7 +65,7 @@ class Scenario:
     - `positions`: the encodings p_l.
     - `sample_ratio`: α = n/d.
     - `ridge`: λ.
-    - `teacher_weights`: π = Q*·e along each kind of direction, (K, r_t); independent N(0, I) unless
+    - `teacher_weights`: π = Q*·e along each group of directions, (K, r_t); independent N(0, I) unless
       given.
     - `dimension`: d, at which the theory has what is known of its corrections (`solve(…, d=…)`); d
       → ∞ unless given.
@@ -155,7 +155,8 @@ class Scenario:
     def vary(self, **changes: Any) -> Scenario:
         """The same scenario with other numbers: `sample_ratio`, `ridge`, `token_deviation`,
         `mixing` or any other parameter of the teacher or the student by name; also by the paper's
-        letters (`alpha`, `omega`, `sigma`).
+        letters (`alpha`, `omega`, `sigma`). Or with other parts: `tokens`, `positions`, `student`,
+        …, all at once.
 
             scenario.vary(sample_ratio=1.5, mixing=0.2)
         """
@@ -169,15 +170,14 @@ class Scenario:
                 "token_deviation",
             ),
         )
-        for name, value in spelled_as(known, changes).items():
+        given = spelled_as(known, changes)
+        own = {name: given.pop(name) for name in (*PARTS, *NUMBERS) if name in given}
+        scenario = replace(scenario, **own) if own else scenario
+        for name, value in given.items():
             if name == "token_deviation":
                 change: dict[str, Any] = {"tokens": scenario.tokens.scaled_to(value)}
             else:
-                change = (
-                    {name: value}
-                    if name in (*NUMBERS, *PARTS)
-                    else _with_parameter(scenario, name, value)
-                )
+                change = _with_parameter(scenario, name, value)
             scenario = replace(scenario, **change)
         return scenario
 
@@ -193,21 +193,36 @@ class Scenario:
                 return float(attention.values[name])
         raise ValueError(f"{name}: not a number of this scenario")
 
+    @property
+    def headline(self) -> str:
+        return f"scenario: {self.length} tokens, student rank {self.ranks[0]}, teacher rank {self.ranks[1]}"
+
+    def _parts(self) -> dict[str, str]:
+        gram = np.array2string(self.distribution.gram, precision=4, threshold=16)
+        return {
+            "teacher": str(self.teacher),
+            "student": str(self.student),
+            "tokens": self.tokens.described,
+            "positions": f"p·p' = {gram.replace(chr(10), '')}",
+            "sample_ratio α": f"{self.sample_ratio:.6g}",
+            "ridge λ": f"{self.ridge:.6g}",
+        }
+
     def __str__(self) -> str:
-        kinds = len(self.tokens.gamma)
         return "\n".join(
-            [
-                f"scenario: {self.length} tokens, student rank {self.ranks[0]}, teacher rank {self.ranks[1]}",
-                f"  teacher        {self.teacher}",
-                f"  student        {self.student}",
-                f"  tokens         {kinds} kind{'s' * (kinds > 1)} of direction, σ = {self.tokens.deviation:.6g}"
-                + ", correlated" * self.tokens.joint
-                + (f", {self.tokens.scales}" if self.tokens.scales else ""),
-                f"  positions      p·p' = {np.array2string(self.distribution.gram, precision=4).replace(chr(10), '')}",
-                f"  sample_ratio α {self.sample_ratio:.6g}",
-                f"  ridge λ        {self.ridge:.6g}",
-            ]
+            [self.headline, *(f"  {name:<15}{text}" for name, text in self._parts().items())]
         )
+
+    def __repr__(self) -> str:
+        numbers = (
+            f"α = {self.sample_ratio:.6g}, λ = {self.ridge:.6g}, σ = {self.tokens.deviation:.6g}"
+        )
+        return f"Scenario({self.length} tokens, {self.student.kind} learns {self.teacher.kind}, {numbers})"
+
+    def _repr_html_(self) -> str:
+        from ..results.tables import html_table
+
+        return html_table(self.headline, [self._parts()])
 
 
 def _check_table(scenario: Scenario) -> None:
@@ -221,10 +236,10 @@ def _check_table(scenario: Scenario) -> None:
     )
     if len({count for count in rows.values() if count > 1}) > 1:
         listed = ", ".join(f"{name} {count}" for name, count in rows.items())
-        raise ValueError(f"positions: kinds of direction do not match ({listed})")
+        raise ValueError(f"positions: groups of directions do not match ({listed})")
     if len(tau) > len(gamma) and len(gamma) > 1:
         raise ValueError(
-            f"positions: {len(tau)} rows, but the tokens have {len(gamma)} kinds of direction"
+            f"positions: {len(tau)} rows, but the tokens have {len(gamma)} groups of directions"
         )
     if pi is not None and pi.shape[1] != scenario.teacher.rank:
         raise ValueError(

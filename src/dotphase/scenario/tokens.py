@@ -18,17 +18,17 @@ from .scales import Scales
 from .validation import finite_number, freeze, thaw, whole_number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tokens:
     """Covariances of the tokens x_1 … x_L, whose Σ_l (and cross-covariances) share an eigenbasis.
 
     **Arguments**
 
-    - `eigenvalues`: γ, (K, L): the eigenvalue of each Σ_l along each of K kinds of direction.
+    - `eigenvalues`: γ, (K, L): the eigenvalue of each Σ_l along each of K groups of directions.
     - `weights`: (K,): the share of directions of each kind; scaled to sum to one. Equal shares
       unless given.
     - `covariances`: Γ, (K, L, L), instead of eigenvalues: the joint covariance of the L tokens
-      along each kind of direction, symmetric and positive semi-definite. Where every Γ is diagonal
+      along each group of directions, symmetric and positive semi-definite. Where every Γ is diagonal
       this is the same as its eigenvalues.
     - `scales`: the distribution of random scales that multiply the tokens, `Scales`; all one unless given. Γ
       and γ are covariances of the tokens before that; since E s_l² = 1, those of a single token
@@ -98,13 +98,34 @@ class Tokens:
 
     @property
     def share(self) -> np.ndarray:
-        """The weight of each kind of direction, (K,)."""
+        """The weight of each group of directions, (K,)."""
         return thaw(self.weights)  # type: ignore[arg-type]
 
     @property
     def deviation(self) -> float:
         """σ: the root of the mean eigenvalue over directions and tokens."""
         return float(np.sqrt((self.share @ self.gamma).mean()))
+
+    @property
+    def described(self) -> str:
+        """The tokens in one line."""
+        groups, correlated = len(self.gamma), ", correlated" * self.joint
+        scales = f", {self.scales}" if self.scales else ""
+        many = "s" * (groups > 1)
+        return f"{groups} group{many} of directions, σ = {self.deviation:.6g}{correlated}{scales}"
+
+    def __repr__(self) -> str:
+        return f"Tokens({self.gamma.shape[1]} tokens, {self.described})"
+
+    def _repr_html_(self) -> str:
+        from ..results.tables import html_table
+
+        Gamma = [np.array2string(G, precision=4, threshold=16) for G in self.Gamma]
+        columns = {"share of directions": self.share, "Γ" if self.joint else "γ": self.gamma}
+        if self.joint:
+            columns["Γ"] = Gamma  # type: ignore[assignment]
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return html_table(repr(self), rows)
 
     def scaled_to(self, deviation: float) -> Tokens:
         """The same spectra, scaled so that their root mean eigenvalue σ is `deviation`."""
@@ -125,7 +146,13 @@ def _spectra(eigenvalues: ArrayLike | None) -> np.ndarray:
 
 
 def _symmetric(covariances: ArrayLike) -> np.ndarray:
+    most = 20  # tokens: so many are a covariance of d dimensions
     Gamma = thaw(freeze("tokens.covariances", covariances, ndim=3))
+    if Gamma.shape[1] > most and Gamma.shape[1] == Gamma.shape[2]:
+        raise ValueError(
+            f"tokens.covariances: {Gamma.shape} means {Gamma.shape[1]} correlated tokens, (K, L, L); for "
+            "covariances of L tokens in d dimensions, (L, d, d), use dotphase.text.tokens_from_covariances"
+        )
     if Gamma.size == 0 or Gamma.shape[1] != Gamma.shape[2]:
         raise ValueError(f"tokens.covariances: expected Γ of shape (K, L, L), got {Gamma.shape}")
     size = max(float(np.abs(Gamma).max()), 1e-300)
@@ -154,7 +181,7 @@ def _checked(scales: Scales | None, length: int) -> Scales | None:
 
 
 def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
-    """Σ_l = σ_l² I: one kind of direction.
+    """Σ_l = σ_l² I: one group of directions.
 
     **Arguments**: `length`, L; `deviation`, σ, or one σ_l per token.
 
@@ -212,13 +239,13 @@ def exponential_correlation(length: int, decay: float) -> np.ndarray:
     return np.power(factor, apart)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Positions:
     """Positional encodings p_1 … p_L of norm O(1), seen by the student only.
 
     **Arguments**
 
-    - `components`: τ, (K, L): τ_l = √d p_l·e along each kind of direction, in the order of
+    - `components`: τ, (K, L): τ_l = √d p_l·e along each group of directions, in the order of
       `Tokens.eigenvalues`. With isotropic tokens (one row there) any number of rows is allowed, in
       equal shares: then p_l·p_l' = Σ_k τ_kl τ_kl'/K.
 
@@ -235,6 +262,65 @@ class Positions:
     def tau(self) -> np.ndarray:
         """τ, (K, L)."""
         return thaw(self.components)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        groups, length = self.tau.shape
+        square = np.array2string((self.tau**2).mean(0), precision=4, threshold=8)
+        return f"Positions({length} tokens, {groups} row{'s' * (groups > 1)}, |τ|² = {square})"
+
+    @classmethod
+    def from_vectors(cls, p: ArrayLike, basis: ArrayLike | None = None) -> Positions:
+        """Encodings given as vectors: τ_il = √d p_l·e_i, one row for each of d directions.
+
+        **Arguments**: `p`, (L, d);  `basis`: the directions e_i, in the columns of a (d, d) array,
+        such as `tokens_from_covariances(S).basis`; the coordinates of p unless given.
+
+        **Returns**: `Positions` of d rows.
+
+        **Example**: `Positions.from_vectors([[0.6, 0.8], [-0.6, -0.8]])`.
+        """
+        vectors = thaw(freeze("p", p, ndim=2))
+        d = vectors.shape[1]
+        e = np.eye(d) if basis is None else thaw(freeze("basis", basis, ndim=2))
+        if e.shape != (d, d):
+            raise ValueError(
+                f"basis: expected shape {(d, d)} for p of {d} dimensions, got {e.shape}"
+            )
+        if np.abs(e.T @ e - np.eye(d)).max() > 1e-8:
+            raise ValueError("basis: its columns must be orthonormal")
+        return cls(np.sqrt(d) * (vectors @ e).T)
+
+
+def in_groups(tokens: Tokens, positions: Positions, groups: int) -> tuple[Tokens, Positions]:
+    """Fewer groups of directions. Directions are sorted by their mean eigenvalue and cut into
+    `groups` parts; those of a part share their mean Γ.
+
+    Encodings keep all their scalar products within a part, p_l·p_l' = Σ_k w_k τ_kl τ_kl': a part
+    has a row for each of their principal directions in token space, in equal shares.
+
+    **Arguments**: `tokens` and `positions` with the same number of rows K; `groups`, at most K.
+
+    **Returns**: tokens and positions of at most L · `groups` rows.
+
+    **Example**: `scenario.vary(**dict(zip(("tokens", "positions"), in_groups(tokens, positions, 8))))`.
+    """
+    groups, w, tau = whole_number("groups", groups), tokens.share, positions.tau
+    if len(tau) != len(w):
+        raise ValueError(f"positions: expected {len(w)} rows, as the tokens have, got {len(tau)}")
+    order = np.argsort(-np.einsum("kll->k", tokens.Gamma), kind="stable")
+    shares, Gammas, rows = [], [], []
+    for part in np.array_split(order, min(groups, len(order))):
+        if (share := w[part].sum()) == 0:
+            continue
+        values, vectors = np.linalg.eigh(np.einsum("k,kl,km->lm", w[part], tau[part], tau[part]))
+        used = values > 1e-12 * max(values.max(), 1e-300)
+        own = np.sqrt(values[used] * used.sum() / share)[:, None] * vectors[:, used].T
+        own = own if len(own) else np.zeros((1, tau.shape[1]))
+        shares += [share / len(own)] * len(own)
+        Gammas += [np.einsum("k,klm->lm", w[part], tokens.Gamma[part]) / share] * len(own)
+        rows.append(own)
+    found = Tokens(weights=shares, covariances=Gammas, scales=tokens.scales)
+    return found, Positions(np.concatenate(rows))
 
 
 def opposite_positions(norm: float = 1.0) -> Positions:

@@ -1,7 +1,7 @@
 """Real text: sentences as data, the distribution of their tokens, and their phase.
 
 `reading.py`, `words.py`, `arrays.py`, `embedding.py`: words as vectors. `sentences.py`: sentences
-as data. `distribution.py`, `lengths.py`: covariances and lengths measured. `phase.py`: which
+as data. `distribution.py`, `lengths.py`: covariances and lengths measured, `covariances.py`: given. `phase.py`: which
 mechanism the theory predicts. `universality.py`: real words against Gaussian tokens.
 """
 

@@ -1,3 +1,5 @@
+from .covariances import CommonBasis as CommonBasis
+from .covariances import tokens_from_covariances as tokens_from_covariances
 from .distribution import MeasuredTokens as MeasuredTokens
 from .distribution import tokens_from_samples as tokens_from_samples
 from .lengths import Lengths as Lengths

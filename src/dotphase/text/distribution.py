@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 
@@ -77,9 +77,19 @@ class MeasuredTokens(Result):
             [*lines, *(f"  {name:<22}{value:.3g}" for name, value in self.neglected.items())]
         )
 
-    def rotated(self, sentences: Sentences) -> Sentences:
-        """The sentences in the coordinates of `basis`, as `data` of training."""
-        return sentences.rotated(self.basis)
+    @overload
+    def rotated(self, sentences: Sentences) -> Sentences: ...
+    @overload
+    def rotated(self, sentences: np.ndarray) -> np.ndarray: ...
+    def rotated(self, sentences: Sentences | np.ndarray) -> Sentences | np.ndarray:
+        """The sentences, or an array of them (n, L, d), in the coordinates of `basis`, as `data` of
+        training."""
+        if isinstance(sentences, Sentences):
+            return sentences.rotated(self.basis)
+        x = np.asarray(sentences, dtype=np.float64)
+        if x.ndim != 3 or x.shape[2] != len(self.basis):
+            raise ValueError(f"sentences: expected shape (n, L, {len(self.basis)}), got {x.shape}")
+        return x @ self.basis
 
 
 class _Moments(NamedTuple):
@@ -128,7 +138,7 @@ def tokens_from_samples(
     basis, along = basis[:, order], along[order]
     parts = np.array_split(np.arange(d), 1 if np.ptp(height) == 0 else most)
     share = np.array([len(part) for part in parts]) / d
-    lengths = measure_lengths(_blocks(x, basis), np.einsum("all->la", along), alike)
+    lengths = measure_lengths(_blocks(x, basis), _effective(found.second, count), alike)
     distribution = lengths.distribution if scales else None
     ratio = (
         np.ones((length, length)) if distribution is None else distribution.second_moment(length)
@@ -208,6 +218,14 @@ def _height(along: np.ndarray, noise: float) -> np.ndarray:
         return gamma
     between = (along.sum((1, 2)) - gamma) / max(length - 1, 1)
     return between if np.ptp(between) > noise * gamma.mean() else np.zeros(len(along))
+
+
+def _effective(second: np.ndarray, count: int) -> np.ndarray:
+    """Tr Σ_l Tr Σ_l'/Tr Σ_l Σ_l', (L, L), without what `count` samples add to the last trace."""
+    own = np.einsum("llij->lij", second)
+    trace, product = np.einsum("lii->l", own), np.einsum("lij,kij->lk", own, own)
+    traces = np.outer(trace, trace)
+    return traces / np.maximum(product - np.diag(trace**2) / count, traces / second.shape[-1])
 
 
 def _alike(along: np.ndarray) -> np.ndarray:

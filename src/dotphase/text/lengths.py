@@ -56,11 +56,15 @@ class Lengths(Result):
         return self.headline
 
 
-def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool) -> Lengths:
-    """The lengths of tokens that come in blocks (L, n, d), with variances `gamma` along the
-    directions, (L, d)."""
+def measure_lengths(blocks: Iterable[np.ndarray], effective: np.ndarray, alike: bool) -> Lengths:
+    """The lengths of tokens that come in blocks (L, n, d).
+
+    **Arguments**: `effective`, D_ll' = Tr Σ_l Tr Σ_l'/Tr Σ_l Σ_l', (L, L): effective numbers of
+    directions. The s_l² of Gaussian tokens has the variance 2/D_ll, and the cosine of two of them
+    1/D_ll'.
+    """
     squares, cosines, fourth, second = [], [], 0.0, 0.0
-    d = float((gamma.sum() ** 2 / (gamma**2).sum()) / len(gamma))  # effective number of directions
+    d = np.diagonal(effective)[:, None]
     for block in blocks:
         squares.append((block**2).sum(-1))
         y = block / np.sqrt(np.maximum(squares[-1], 1e-300))[:, :, None]
@@ -71,33 +75,33 @@ def measure_lengths(blocks: Iterable[np.ndarray], gamma: np.ndarray, alike: bool
     s2 = s2 / s2.mean(1, keepdims=True)
     count = s2.shape[1]
     with np.errstate(invalid="ignore"):
-        kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2)) * (1 + 2 / d) - 3
+        kurtosis = float(np.nanmean(fourth * count / np.asarray(second) ** 2 * (1 + 2 / d))) - 3
     seen, spread, shared = _scales_of(s2, d, alike), float(s2.std()), _correlation(s2)[0]
     return Lengths(
         seen,
         spread,
-        float(np.sqrt(2 / d)),
+        float(np.sqrt((2 / d).mean())),
         shared,
         kurtosis,
-        *_alignment(np.concatenate(cosines, 1), d),
+        *_alignment(np.concatenate(cosines, 1), np.diagonal(effective, 1)),
     )
 
 
-def _alignment(cosine: np.ndarray, d: float) -> tuple[float, float, float]:
+def _alignment(cosine: np.ndarray, d: np.ndarray) -> tuple[float, float, float]:
     """Mean and spread of the cosines, and the spread that Gaussian tokens of that mean have, (1 −
     c²)/√d."""
     if not len(cosine):
         return 0.0, 0.0, 0.0
     mean = float(cosine.mean())
-    return mean, float(cosine.std(1).mean()), (1 - mean**2) / np.sqrt(d)
+    return mean, float(cosine.std(1).mean()), float((1 - mean**2) * (d**-0.5).mean())
 
 
-def _scales_of(s2: np.ndarray, d: float, alike: bool) -> Scales | None:
-    """Scales of measured squares s² (L, n), which are s² χ²_d/d: their spread, in logarithms, less
-    that of χ²_d/d."""
+def _scales_of(s2: np.ndarray, d: np.ndarray, alike: bool) -> Scales | None:
+    """Scales of measured squares s² (L, n), which are s² χ²_d/d for d effective directions, (L, 1):
+    their spread, in logarithms, less that of χ²_d/d."""
     sure = 5.0  # standard errors above which a spread, or a correlation, of lengths counts
     length, count = s2.shape
-    wider = (s2**2).mean(1) / (1 + 2 / d) - 1
+    wider = (s2**2).mean(1, keepdims=True) / (1 + 2 / d) - 1
     if (wider < sure * 2 * np.sqrt(2 / d / count)).all():  # the error of Gaussian tokens
         return None
     logs = np.log(np.maximum(s2, 1e-6))  # a token may be zero

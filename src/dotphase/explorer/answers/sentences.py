@@ -1,11 +1,5 @@
 """Attention matrices of teacher and students on one random sentence, and one sample's inner
-problem.
-
-As d → ∞ an attention depends on a sentence only through its fields, which are jointly normal: u for
-the teacher, h for a student with
-
-    E[h_l | u] = m_l + θ_l ρ_l⁻¹ u_l,    Cov[h_l | u] = q_l − θ_l ρ_l⁻¹ θ_lᵀ.
-"""
+problem."""
 
 from __future__ import annotations
 
@@ -14,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...numerics.matrix_root import symmetric_root
 from ...numerics.precision import in_double
-from ...overlaps.correlated import group, grouped
 from ...results.json import plain
-from ...scenario.scenario import Scenario
+from ...theory.fields import student_fields, teacher_fields
 from ...theory.solver.solution import USABLE, Solution
 
 if TYPE_CHECKING:
@@ -32,37 +24,17 @@ def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
     """The attention matrices of teacher and students on one sentence; null for a student whose
     solve gave no answer."""
     scenario = next(iter(students.values())).scenario
-    u, noise = _sentence(scenario, np.random.default_rng(seed))
-    shown = {"teacher": {"fields": plain(u), "attention": plain(_matrix(scenario.teacher, u))}}
+    u, noise = teacher_fields(scenario, 1, np.random.default_rng(seed))
+    attention = plain(_matrix(scenario.teacher, u[..., 0]))
+    shown = {"teacher": {"fields": plain(u[..., 0]), "attention": attention}}
     for name, solution in students.items():
         shown[name] = _seen(solution, u, noise) if solution.outcome in USABLE else None  # type: ignore[assignment]
     return shown
 
 
-def _sentence(scenario: Scenario, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The teacher's fields u, (L, r_t), and standard normals (L, r_s) for the part of h that is
-    independent of u."""
-    r_s, r_t = scenario.ranks
-    roots = np.linalg.cholesky(grouped(scenario.distribution.joint_rho))
-    u = np.einsum("gab,gb->ga", roots, rng.standard_normal(roots.shape[:2])).reshape(
-        scenario.length, r_t
-    )
-    return u, rng.standard_normal((scenario.length, r_s))
-
-
 def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any]:
-    h = _fields(solution, u, noise)
+    h = student_fields(solution, u, noise)[..., 0]
     return {"fields": plain(h), "attention": plain(_matrix(solution.scenario.student, h))}
-
-
-def _fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """h given u, as above; arrays (L, r). Fields of correlated tokens form one group."""
-    rho, (q, _, m, theta) = grouped(solution.scenario.distribution.joint_rho), group(solution.state)
-    gain = theta @ np.linalg.inv(rho)
-    rest = q - gain @ np.swapaxes(theta, 1, 2)
-    root = symmetric_root(rest)
-    times = lambda matrices, fields: np.einsum("gab,gb->ga", matrices, fields.reshape(len(m), -1))
-    return (m + times(gain, u) + times(root, noise)).reshape(noise.shape)
 
 
 @in_double

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ...results.statistics import over_seeds
+from ...results.statistics import seed_mean
 
 if TYPE_CHECKING:
     import xarray
@@ -66,26 +66,6 @@ def experiment(
     axis, seed = dim(values, along), dim(values, "seed")
     both = [part.transpose(axis, seed).values for part in (values, excess)]
     return Line(values[axis].values, *seed_mean(both[0], both[1] if adjusted else None))
-
-
-def seed_mean(
-    values: np.ndarray, control: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard error over the last axis, seeds without a value left out; `control` as in
-    `over_seeds`."""
-    shape, count = np.shape(values)[:-1], np.shape(values)[-1]
-    rows = np.asarray(values, float).reshape(-1, count)
-    control_rows = (
-        [None] * len(rows)
-        if control is None
-        else np.asarray(control, float).reshape(-1, count).tolist()
-    )
-    known = [[v if np.isfinite(v) else None for v in row] for row in rows]
-    means = [over_seeds(row, each) for row, each in zip(known, control_rows, strict=True)]
-    return (
-        np.array([mean.value for mean in means]).reshape(shape),
-        np.array([mean.error for mean in means]).reshape(shape),
-    )
 
 
 def margin(dataset: xarray.Dataset, label: str = "theory", fallen: bool = False) -> Line:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...plotting.style import COLOURS, MARKERS, curve, panels, points
+from ...results.statistics import seed_mean
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.reading import dim, seed_mean
+from ..frame.reading import dim
 from ..frame.style import SYMBOLS, VARIANCE, in_thousandths, legend_below, letter
 
 if TYPE_CHECKING:

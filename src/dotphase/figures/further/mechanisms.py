@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...plotting.style import panels
+from ...results.statistics import seed_mean
 from ..frame.figure import Claim, Datasets, PaperFigure
-from ..frame.reading import seed_mean
 from .counting_maps import MECHANISMS, SENTENCES, counting_study, draw_map
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...plotting.style import COLOURS, MARKERS, panels, points
+from ...results.statistics import seed_mean
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.reading import dim, seed_mean
+from ..frame.reading import dim
 from ..frame.style import VARIANCE, letter
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...plotting.style import BASELINE, COLOURS, MARKERS, curve, panels, points
+from ...results.statistics import seed_mean
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
 from ..frame.style import SYMBOLS, in_thousandths, upright
@@ -113,9 +114,7 @@ def draw(datasets: Datasets) -> Figure:
 def _draw_passed(axis: Axes, dataset: xarray.Dataset) -> None:
     values, excess = dataset["passed_test_error"], dataset["passed_teacher_excess"]
     alpha, seed = reading.dim(values, "alpha"), reading.dim(values, "seed")
-    mean, error = reading.seed_mean(
-        *(part.transpose(alpha, seed).values for part in (values, excess))
-    )
+    mean, error = seed_mean(*(part.transpose(alpha, seed).values for part in (values, excess)))
     points(
         axis,
         values[alpha].values,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...plotting.style import COLOURS, WIDTH
+from ...results.statistics import seed_mean
 from ..frame.figure import Datasets, PaperFigure
-from ..frame.reading import seed_mean
 from .counting_maps import MECHANISMS, SENTENCES, counting_study, draw_map
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...scenario.checks import check_scenario
 from ...scenario.distribution import Table, table_of
 from ...scenario.scenario import Scenario
 from ...scenario.validation import whole_number
-from .source import Data
+from .source import Data, as_data
 
 # Independent random numbers of one seed, by purpose.
 STREAMS = ("teacher", "start", "tokens", "test", "scales", "test scales", "sentences")
@@ -31,17 +31,19 @@ class Instance:
     - `scenario`: what is learned.
     - `dimension`: d.
     - `seed`: which teacher, which data, which random start.
-    - `data`: sentences to take instead of drawing them from the scenario's distribution.
+    - `data`: sentences to take instead of drawing them from the scenario's distribution: an array
+      (n, L, d), or `dotphase.text.Sentences`.
     """
 
     scenario: Scenario
     dimension: int
     seed: int = 0
-    data: Data | None = None
+    data: Data | np.ndarray | None = None
 
     def __post_init__(self) -> None:
         check_scenario(self.scenario)
         if self.data is not None:
+            object.__setattr__(self, "data", as_data(self.data))
             _check_data(self.data, self.scenario, self.dimension)
         dimension = whole_number("d", self.dimension, least=max(self.scenario.ranks))
         object.__setattr__(self, "dimension", dimension)

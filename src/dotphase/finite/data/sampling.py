@@ -35,6 +35,13 @@ class Grams(NamedTuple):
 class Sample:
     """n samples of one instance.
 
+    For use elsewhere, sample by sample:
+
+    - `x`: the sentences, (n, L, d);  `positions`: p, (L, d), which the student sees added to x;
+      `y`: T[x Q*/√d] x, what the student is to put out, (n, L, d).
+
+    As training uses them, samples behind tokens:
+
     - `instance`: the realisation they were drawn from.
     - `tokens`: x̃ = x + p, (L, n, d): all the student sees.
     - `answers`: T[x Q*/√d], the teacher's attention, (L, L, n).
@@ -55,6 +62,34 @@ class Sample:
     @property
     def count(self) -> int:
         return self.tokens.shape[1]
+
+    @property
+    def positions(self) -> np.ndarray:
+        """p, (L, d)."""
+        return self.instance.positions
+
+    @property
+    def x(self) -> np.ndarray:
+        """The sentences without their positions, (n, L, d)."""
+        return np.moveaxis(self.tokens, 0, 1) - self.positions
+
+    @property
+    def y(self) -> np.ndarray:
+        """T[x Q*/√d] x, (n, L, d)."""
+        return np.einsum("lkn,nki->nli", self.answers, self.x)
+
+    def __repr__(self) -> str:
+        length, count, d = self.tokens.shape
+        sizes = f"{count} sentences of {length} tokens in {d} dimensions"
+        return f"Sample({sizes}, seed {self.instance.seed}: .x, .y, .positions)"
+
+    def _repr_html_(self) -> str:
+        from ...results.tables import html_table
+
+        (length, count, d), rank = self.tokens.shape, self.scenario.ranks[1]
+        shapes = {".x": (count, length, d), ".y": (count, length, d), ".positions": (length, d)}
+        shapes |= {".instance.teacher_weights": (d, rank)}
+        return html_table(repr(self), [{name: str(shape) for name, shape in shapes.items()}])
 
 
 @checked_with(scenario=kind("Scenario", "Instance", example="dotphase.paper()"))

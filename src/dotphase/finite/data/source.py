@@ -3,6 +3,7 @@ given."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -31,6 +32,42 @@ class Data(Protocol):
     @property
     def dimension(self) -> int: ...
     def tokens(self, rows: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayData:
+    """An array of sentences x, (n, L, d), in the eigenbasis of the scenario's tokens."""
+
+    x: np.ndarray
+
+    @property
+    def count(self) -> int:
+        return len(self.x)
+
+    @property
+    def length(self) -> int:
+        return self.x.shape[1]
+
+    @property
+    def dimension(self) -> int:
+        return self.x.shape[2]
+
+    def tokens(self, rows: np.ndarray) -> np.ndarray:
+        return np.moveaxis(self.x[rows], 1, 0)
+
+
+def as_data(data: Data | np.ndarray) -> Data:
+    """Sentences as training takes them: an array (n, L, d), or what has `tokens` of its own."""
+    if hasattr(data, "tokens"):
+        return data  # type: ignore[return-value]
+    x = np.asarray(data)
+    if x.ndim != 3 or x.dtype.kind not in "fiu":
+        raise ValueError(
+            f"data: expected sentences, an array of numbers (n, L, d), got shape {x.shape} of {x.dtype}"
+        )
+    if not np.isfinite(x).all():
+        raise ValueError("data: every entry must be finite")
+    return ArrayData(x)
 
 
 class Source(Protocol):

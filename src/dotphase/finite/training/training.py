@@ -37,7 +37,7 @@ def train(
     *,
     precision: str = "float64",
     record: int | None = None,
-    data: Data | None = None,
+    data: Data | np.ndarray | None = None,
     progress: Progress = None,
 ) -> Runs:
     """Minimise F(Q) = Σ_μ ‖y^μ − f_Q(x^μ)‖²/(2d) + (λ/2)‖Q‖² over n = αd samples, for each seed.
@@ -51,8 +51,9 @@ def train(
     - `seeds`: how many (then 0, 1, …), or which.
     - `precision`: of the data, `"float64"` or `"float32"`.
     - `record`: keep loss and overlaps of every `record`-th step.
-    - `data`: sentences to train on instead of drawing them, such as `read_text()`; then d is
-      theirs, each seed takes n of them, and the test error is that on those it did not take.
+    - `data`: sentences to train on instead of drawing them: an array (n, L, d), in the eigenbasis
+      of the scenario's tokens, or `read_text()`. Then d is theirs, each seed takes αd of them, and
+      the test error is that on those it did not take.
     - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
 
     **Returns**: `Runs`, one per seed: means with standard errors over the seeds, and each run with

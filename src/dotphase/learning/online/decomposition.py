@@ -1,4 +1,4 @@
-"""What weights are made of: along every kind of direction, a share of the encodings, a share of the
+"""What weights are made of: along every group of directions, a share of the encodings, a share of the
 teacher, and noise.
 
 Within kind k of directions, with X = (τ_1 … τ_L, π) ∈ R^{L+r_t} the encodings and the teacher along

@@ -1,7 +1,7 @@
 """The flow of one-pass learning in the plane of the two mechanisms, and where it comes to rest.
 
 Weights Q = a Q* + b √d p_1 without noise stay so under gradient flow on the population loss F(a, b)
-= E[ℓ] + (λ₁/2)⟨Q²⟩ (small steps at fixed ηt), where one kind of direction and one direction of the
+= E[ℓ] + (λ₁/2)⟨Q²⟩ (small steps at fixed ηt), where one group of directions and one direction of the
 encodings are all there is. So the flow is a picture: rest points, basins, and the line between
 them.
 """

@@ -31,7 +31,7 @@ class Form:
     batched: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attention:
     """A map from the fields of one sample, (L, rank), to its attention matrix, (L, L).
 
@@ -112,6 +112,17 @@ class Attention:
 
     def __deepcopy__(self, memo: Any) -> Attention:
         return self
+
+    def __repr__(self) -> str:
+        return f"Attention({self})"
+
+    def _repr_html_(self) -> str:
+        from ...results.tables import html_table
+        from .catalogue import CATALOGUE
+
+        formula = CATALOGUE[self.kind].formula if self.kind in CATALOGUE else "a function of yours"
+        numbers = {name: _brief(value) for name, value in self.values.items()}
+        return html_table(self.kind, [{"formula": formula, "columns": self.rank} | numbers])
 
     def __str__(self) -> str:
         inside = [f"{name}={_brief(value)}" for name, value in self.values.items()]

@@ -23,14 +23,15 @@ class Report:
     - `problems`: in words, each with the file it is about.
     - `repaired`: whether all of them were repaired.
     - `intact`: units whose lines have the right checksum.
-    - `unfinished`: units that are missing, either never computed or damaged: `dotphase sweep`
-      computes them.
+    - `damaged`: units whose lines are damaged;  `not_computed`: units that have no line yet. Both
+      are computed by `dotphase sweep`.
     """
 
     problems: list[str] = field(default_factory=list)
     repaired: bool = False
     intact: int = 0
-    unfinished: int = 0
+    damaged: int = 0
+    not_computed: int = 0
 
     def to_dict(self) -> dict[str, object]:
         return asdict(self)
@@ -52,7 +53,9 @@ def check_study(path: str | Path, repair: bool = False) -> Report:
     contents = store.read()
     report = Report(_problems(store, contents.damaged))
     finished = np.concatenate([states == FINISHED for states in contents.states.values()])
-    report.intact, report.unfinished = int(finished.sum()), int((~finished).sum())
+    missing = int((~finished).sum())
+    report.intact, report.damaged = int(finished.sum()), min(contents.damaged, missing)
+    report.not_computed = missing - report.damaged
     if repair and report.problems:
         with locked(path):
             refuse_links(path)

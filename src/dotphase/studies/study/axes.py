@@ -22,7 +22,7 @@ class Linspace(BaseModel):
     linspace: tuple[FiniteFloat, FiniteFloat, Count]
 
     def values(self) -> np.ndarray:
-        return np.linspace(*self.linspace)
+        return _as_written(np.linspace(*self.linspace))
 
 
 class Logspace(BaseModel):
@@ -39,7 +39,12 @@ class Logspace(BaseModel):
         return self
 
     def values(self) -> np.ndarray:
-        return np.geomspace(*self.logspace)
+        return _as_written(np.geomspace(*self.logspace))
+
+
+def _as_written(values: np.ndarray) -> np.ndarray:
+    """0.8 in the place of 0.7999999999999999."""
+    return np.array([float(f"{value:.12g}") for value in values])
 
 
 Listed = Annotated[tuple[int | float | str, ...], Field(min_length=1, max_length=MOST_VALUES)]

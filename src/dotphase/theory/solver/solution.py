@@ -201,11 +201,11 @@ class Solution(Result):
         }
 
     def plot(self) -> Figure:
-        """Test error, training loss and overlaps with their errors; `dotphase.plot` draws several
-        in one picture."""
-        from ...plotting.quick import draw_solutions
+        """Its errors beside the linear baseline, its overlaps, and its attention on new sentences
+        against the teacher's; `dotphase.plot` draws several solutions in one picture."""
+        from ...plotting.quick import draw_solution
 
-        return draw_solutions([self])
+        return draw_solution(self)
 
     @cached_property
     def stability(self) -> Stability:

@@ -9,7 +9,7 @@ weight ∝ exp(−y M(w)). Per token l,
     q̂_1 = α E⟨g gᵀ⟩,   q̂_0 = α E⟨g⟩⟨g⟩ᵀ,   m̂ = α E⟨g⟩,   θ̂ = α E[⟨g⟩ηᵀ] K⁻¹,
     V̂ = (θ̂ψᵀ − α E[⟨g⟩ξ_0ᵀ]) C_0⁻¹ + y(q̂_1 − q̂_0)                                     (= −α E⟨∂g/∂w⟩, jumps included)
 
-and per kind of direction, Λ = λ + Σ_κ γ_κV̂_κ, Δ̂ = Σ_κ γ_κ(q̂_1 − q̂_0)_κ, Λ_y = Λ − yΔ̂, H = Σ_κ
+and per group of directions, Λ = λ + Σ_κ γ_κV̂_κ, Δ̂ = Σ_κ γ_κ(q̂_1 − q̂_0)_κ, Λ_y = Λ − yΔ̂, H = Σ_κ
 γ_κ q̂_0κ + ccᵀ,
 
     q_0 = ⟨γ_l Λ_y⁻¹ H Λ_y⁻¹⟩,   Δ = ⟨γ_l Λ⁻¹ Δ̂ Λ_y⁻¹⟩,   V = ⟨γ_l Λ⁻¹⟩,   m = ⟨τ_l Λ_y⁻¹ c⟩,   θ = ⟨γ_l Λ_y⁻¹ c πᵀ⟩.
@@ -140,7 +140,7 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
 
 
 class Kinds(NamedTuple):
-    """The input half-step per kind of direction: `weight`, (K,), `gamma`, (K, L), Λ, Λ_y, Δ̂, H,
+    """The input half-step per group of directions: `weight`, (K,), `gamma`, (K, L), Λ, Λ_y, Δ̂, H,
     (K, r_s, r_s), and ⟨c (τ, π)ᵀ⟩, `signal`, (K, r_s, L + r_t)."""
 
     weight: np.ndarray
@@ -166,7 +166,7 @@ def compiled_conjugates(structure: Structure):
 
 
 def kinds(distribution, ridge: float, y: float, hats: Clusters) -> Kinds:
-    """What conjugates make of each kind of direction."""
+    """What conjugates make of each group of directions."""
     length, r_s = hats.m.shape
     gather = lambda per_token: np.einsum("kl,lab->kab", distribution.gamma, per_token)
     stiffness, spread = ridge * np.eye(r_s) + gather(hats.V), gather(hats.spread)

@@ -253,7 +253,7 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
 
 
 def _along_kinds(distribution) -> tuple[Callable, Callable]:
-    """X ↦ Σ_l γ_l X_l of every kind of direction, (K, a, b), and X ↦ ⟨γ_l X⟩; or the same with
+    """X ↦ Σ_l γ_l X_l of every group of directions, (K, a, b), and X ↦ ⟨γ_l X⟩; or the same with
     Γ_ll'."""
     weight, gamma, Gamma = distribution["weight"], distribution["gamma"], distribution["Gamma"]
     if Gamma is None:
