@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Any
 
-from .sources import Page, table
+from .outputs import outputs
+from .sources import DOCS, Page, digest, table
 
 # in the order of the reference: title, and the folder of the package its names are defined in
 ROOMS = {
@@ -117,10 +119,17 @@ def entry(module: str, name: str, found: Any) -> str:
         body = "\n\n".join([markdown(inspect.getdoc(found) or ""), *_members(found)])
         return _directive(kind, name, f"{_short(name, found)}", body, module)
     if callable(found):
-        return _directive(
-            "function", name, _short(name, found), markdown(inspect.getdoc(found) or ""), module
-        )
+        body = markdown(inspect.getdoc(found) or "") + _printed(full)
+        return _directive("function", name, _short(name, found), body, module)
     return _directive("data", full, name, f"`{found!r}`", module)
+
+
+def _printed(name: str) -> str:
+    """What the example of a function prints, if the examples were run."""
+    if os.environ.get("DOTPHASE_DOCS_EXECUTE") == "off":
+        return ""
+    text = outputs(DOCS / "_build" / "examples" / f"{digest()}.json").get(name)
+    return f"\n\nThe example prints\n\n```text\n{text}\n```" if text else ""
 
 
 def _directive(kind: str, name: str, signature: str, body: str, module: str = "") -> str:

@@ -189,7 +189,7 @@ def gamp(
 
     **Returns**: `Runs`, one per seed, each with its outcome.
 
-    **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
+    **Example**: `gamp(paper(alpha=2), d=500, start="semantic", seeds=4).test_error`.
     """
     limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)
     _check_damping(damping)
