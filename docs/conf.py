@@ -66,6 +66,7 @@ if (
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
+smartquotes_action = "qe"  # dashes stay: options of commands begin with two
 html_theme = "furo"
 html_title = "dotphase"
 html_static_path = ["_static"]

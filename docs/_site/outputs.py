@@ -21,14 +21,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-CODE = re.compile(r"\*\*Example\*\*\s*\n\n((?:    .*\n?|\n)+)|\*\*Example\*\*: `([^`]+)`")
+EXAMPLE = re.compile(r"\*\*Example\*\*\s*\n\n((?:    .*\n?|\n)+)|\*\*Example\*\*: `([^`]+)`")
 LINES = 14  # of an output that are shown
 SLOW = ("phase_of", "universality", "scenario_of")  # half a minute each
 
 
 def example(found: Any) -> str | None:
     """The example in the help of a function."""
-    match = CODE.search((inspect.getdoc(found) or "") + "\n") if callable(found) else None
+    match = EXAMPLE.search((inspect.getdoc(found) or "") + "\n") if callable(found) else None
     if match is None:
         return None
     return inspect.cleandoc(match[1]) if match[1] else " ".join(match[2].split())
