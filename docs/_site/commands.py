@@ -72,7 +72,11 @@ def _help(command) -> str:
 
 def _row(parameter) -> list[str]:
     named = parameter.param_type_name == "option"
-    both = [*parameter.opts, *parameter.secondary_opts] if named else [parameter.name.upper()]
+    both = (
+        [*parameter.opts, *parameter.secondary_opts]
+        if named
+        else [parameter.metavar or parameter.name.upper()]
+    )
     told = getattr(parameter, "help", None) or ""
     text, _, default = told.partition(" [default: ")
     default = default.rstrip("]") or _default(parameter)

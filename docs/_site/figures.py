@@ -1,4 +1,4 @@
-"""What stands behind a figure: its study, its code, its data."""
+"""The study, the code and the data of a figure."""
 
 from __future__ import annotations
 

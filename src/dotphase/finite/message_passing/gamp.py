@@ -181,7 +181,7 @@ def gamp(
       training objective.
     - `searching`: for so many iterations the minimum of every sample is found anew; after them each
       sample keeps the one it is in, else a few samples between two minima of equal height may jump
-      to and fro for ever.
+      back and forth without end.
     - `minimum`: which one, `"lowest"` or `"reached"`, as in `solve`.
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
