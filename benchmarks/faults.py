@@ -45,7 +45,7 @@ ALPHAS, OMEGAS = 10, 4
 
 
 class Waves(Computation):
-    """Numbers and words that cost nothing but the time they are told to take; `change` only makes
+    """Numbers and words whose computation only waits for a given time; `change` only makes
     it another study."""
 
     kind: str = "benchmarks.faults:Waves"

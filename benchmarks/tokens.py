@@ -1,6 +1,6 @@
 """Correlated tokens and random scales: theory against training, the tables of docs/tokens.md.
 
-    python -m benchmarks.tokens correlated       tokens that know of each other: L = 2, c = ±0.3, and L = 3
+    python -m benchmarks.tokens correlated       correlated tokens: L = 2, c = ±0.3, and L = 3
     python -m benchmarks.tokens scales           tokens of random length: three distributions, L = 2 and 3
     python -m benchmarks.tokens page             writes the tables of the documentation from what is there
 
@@ -48,7 +48,7 @@ def tasks(tokens: Any) -> Points:
 
 
 def correlated_points() -> Points:
-    """Tokens that know of each other."""
+    """Correlated tokens."""
     import dotphase as dp
 
     distributions = {f"L = 2, c = {c:+g}": dp.scenario.correlated(2, 0.5, c) for c in (0.3, -0.3)}

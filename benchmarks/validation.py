@@ -3,7 +3,7 @@ recompute them.
 
     python -m benchmarks.validation        the tables of the page of that name, from the stored results in docs/results
 
-Nothing is computed here. What is stored was written by the commands that stand beside it.
+Nothing is computed here. The stored results were written by the commands below each table.
 """
 
 from __future__ import annotations

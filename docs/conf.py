@@ -55,17 +55,16 @@ myst_links_external_new_tab = True
 # What a page prints depends on the package as well as on the page: other sources, another cache.
 nb_execution_mode = os.environ.get("DOTPHASE_DOCS_EXECUTE", "cache")
 nb_execution_cache_path = str(HERE / "_build" / ".jupyter_cache" / digest())
-nb_execution_timeout = 1800  # a cell takes seconds; a busy machine is no mistake of the page
+nb_execution_timeout = 1800  # a cell takes seconds, longer on a busy machine
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_kernel_rgx_aliases = {".*": "python3"}
-if (
-    nb_execution_mode == "off"
-):  # numbers that cells would have given are then missing, which is no mistake of the page
+if nb_execution_mode == "off":  # numbers from cells are then missing, which is not an error
     suppress_warnings += ["mystnb.glue"]
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE / "_build" / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
+smartquotes_action = "qe"  # dashes stay: options of commands begin with two
 html_theme = "furo"
 html_title = "dotphase"
 html_static_path = ["_static"]

@@ -3,10 +3,16 @@ pages from examples."""
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 
 def setup(app) -> dict:
     """Called by Sphinx. Parts that need Sphinx are imported here: the tests read the others without
     it."""
+    sources = sorted(Path(__file__).parent.glob("*.py"))
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    app.add_config_value("site_code", code, "env", str)  # if it changes, all pages are read anew
     from . import (
         commands,
         examples,

@@ -34,7 +34,11 @@ def pages() -> Iterator[Page]:
         tuple(row) for several in rows.values() for row in several if row[0].startswith("`--")
     )
     scenario = [tuple(row) for row in rows["dotphase solve"][: len(SCENARIO)]]
-    shared = [*scenario, *(row for row in counts if counts[row] > 1 and row not in scenario)]
+    usual: dict[str, tuple[str, ...]] = {}  # of each option the row that most commands have
+    for row, count in counts.most_common():
+        if count > 1 and row not in scenario:
+            usual.setdefault(row[0], row)
+    shared = [*scenario, *usual.values()]
     columns = ["option", "meaning", "default"]
     text = HEAD.format(count=len(scenario), shared=table(columns, map(list, shared)))
     for path, command in commands:
@@ -68,7 +72,11 @@ def _help(command) -> str:
 
 def _row(parameter) -> list[str]:
     named = parameter.param_type_name == "option"
-    both = [*parameter.opts, *parameter.secondary_opts] if named else [parameter.name.upper()]
+    both = (
+        [*parameter.opts, *parameter.secondary_opts]
+        if named
+        else [parameter.metavar or parameter.name.upper()]
+    )
     told = getattr(parameter, "help", None) or ""
     text, _, default = told.partition(" [default: ")
     default = default.rstrip("]") or _default(parameter)

@@ -69,7 +69,9 @@ def _figures() -> str:
     for name in MODULES:
         if (DOCS / "pictures" / f"figure-{name}.png").exists():
             picture = f":img-top: ../pictures/figure-{name}.png"
-            cards += f":::{{grid-item-card}} {name}\n{picture}\n:link: figure-{name}\n:link-type: ref\n:::\n"
+            page = (DOCS / "figures" / f"{name}.md").read_text(encoding="utf-8")
+            title = page.partition("\n# ")[2].partition("\n")[0]
+            cards += f":::{{grid-item-card}} {title}\n{picture}\n:link: figure-{name}\n:link-type: ref\n:::\n"
     return cards
 
 

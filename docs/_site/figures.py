@@ -1,4 +1,4 @@
-"""What stands behind a figure: its study, its code, its data."""
+"""The study, the code and the data of a figure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from .sources import RESULTS, ROOT
 
-SOURCE = """```{{dropdown}} Study, code and data of `{name}`
+SOURCE = """::::{{dropdown}} Study, code and data
 `dotphase reproduce {name} --quality full` computes the data (`data/{name}.zarr`) and draws the figure. {data}
 
 The study (quick quality; `dotphase sweep` runs it too):
@@ -17,7 +17,7 @@ The drawing, `dotphase/figures/{module}`:
 ~~~{{literalinclude}} {path}
 :language: python
 ~~~
-```
+::::
 """
 
 

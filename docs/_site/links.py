@@ -111,7 +111,7 @@ def link_names(app, doctree) -> None:
             found.add(name)
             _wrap(literal, "py", "obj", f"dotphase.{name}", page)
         elif (label := command(literal.astext())) is not None and page != "generated/commands":
-            _wrap(literal, "std", "ref", label, page)
+            _wrap(literal, "std", "keyword", label, page)  # unlike `ref`, keeps the code
     for name in found & set(public()):
         if not page.startswith("generated/api"):
             uses.setdefault(name, set()).add(page)

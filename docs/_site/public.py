@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from importlib import import_module
 from types import ModuleType, UnionType
 from typing import Any
 
-from .sources import Page, table
+from .outputs import EXAMPLE, outputs
+from .sources import DOCS, Page, digest, table
 
 # in the order of the reference: title, and the folder of the package its names are defined in
 ROOMS = {
@@ -117,10 +119,20 @@ def entry(module: str, name: str, found: Any) -> str:
         body = "\n\n".join([markdown(inspect.getdoc(found) or ""), *_members(found)])
         return _directive(kind, name, f"{_short(name, found)}", body, module)
     if callable(found):
-        return _directive(
-            "function", name, _short(name, found), markdown(inspect.getdoc(found) or ""), module
-        )
+        body = _with_output(full, inspect.getdoc(found) or "")
+        return _directive("function", name, _short(name, found), body, module)
     return _directive("data", full, name, f"`{found!r}`", module)
+
+
+def _with_output(name: str, doc: str) -> str:
+    """The help of a function, and what its example prints below the example."""
+    match = EXAMPLE.search(doc + "\n")
+    if match is None or os.environ.get("DOTPHASE_DOCS_EXECUTE") == "off":
+        return markdown(doc)
+    text = outputs(DOCS / "_build" / "examples" / f"{digest()}.json").get(name)
+    printed = f"```text\n{text}\n```\n\n" if text else ""
+    after = doc[match.end() :].lstrip(". \n")
+    return f"{markdown(doc[: match.end()])}\n\n{printed}{markdown(after)}"
 
 
 def _directive(kind: str, name: str, signature: str, body: str, module: str = "") -> str:

@@ -62,7 +62,7 @@ def test_another_theory_is_told_apart(semantic_limits, wrong):
 
 
 def test_the_positional_minimum_has_the_theorys_loss():
-    """The loss only: at which of several positional minima training ends is told in docs/finite.md."""
+    """The loss only: docs/finite.md says at which of several positional minima training ends."""
     limits = extrapolated(paper(alpha=2.0), "positional", FAST, ("train_loss",))
     found = deviations(limits, solve(paper(alpha=2.0), "positional"))
     assert max(map(abs, found.values())) < 3.5, found

@@ -92,7 +92,11 @@ def test_the_onset_of_an_instability_is_a_transition():
         "--json",
     )
     answer = json.loads(run("transition", "instability", *words).stdout)
-    assert (answer["transition"], answer["outcome"], answer["alpha"]) == ("instability", "absent", None)
+    assert (answer["transition"], answer["outcome"], answer["alpha"]) == (
+        "instability",
+        "absent",
+        None,
+    )
     assert (
         "the eigenvalue along θ of the positional branch is below one throughout"
         in answer["reason"]

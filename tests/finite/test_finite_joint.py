@@ -1,4 +1,4 @@
-"""Tokens that know of each other, and tokens of random length, at finite d."""
+"""Correlated tokens and tokens of random length at finite d."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tokens that know of each other, and tokens of random length, in the theory: the joint group of
+"""Correlated tokens and tokens of random length in the theory: the joint group of
 fields and its coordinates, symmetries, both minima, and what becomes of a solution."""
 
 from dataclasses import replace

@@ -39,7 +39,7 @@ from .channel import signs_of
 OUTCOMES = {
     "converged": "a fixed point of message passing",
     "perfect": "the teacher is known completely, up to signs that do not matter",
-    "stuck": "the messages are sure of weights that do not explain the data",
+    "stuck": "converged to weights that do not explain the data",
     "stopped": "the iterations did not suffice",
     "diverged": "the messages are not finite",
 }
@@ -144,7 +144,7 @@ def bayes_message_passing(
 
     - `iterations`: the most that are made; `tolerance`: on the relative change of Q̂ in one of
       them.
-    - `damping`: the share of the old state kept. Undamped, one seed in three swings for ever at d =
+    - `damping`: the share of the old state kept. Undamped, one seed in three oscillates at d =
       1000, α = 0.4.
     - `rule`: of the average that is the test error.
 

@@ -133,8 +133,9 @@ def transition(
     name: Annotated[
         str,
         typer.Argument(
+            metavar="TRANSITION",
             help="train-loss (α_c), linear (α_l), spinodal (a branch ends), instability (a small signal grows on a "
-            "branch) or replicon (replica symmetry breaks on a branch)."
+            "branch) or replicon (replica symmetry breaks on a branch).",
         ),
     ],
     branch: Annotated[

@@ -195,7 +195,7 @@ def compare(
     **Returns**: a `Comparison`. Where training ended in another mechanism than the theory it is
     compared with, it says so, seed by seed.
 
-    **Example**: `print(compare(paper(alpha=2), d=500, seeds=8))`.
+    **Example**: `print(compare(paper(alpha=2), d=300, seeds=4))`.
     """
     from ..theory.solver.solve import solve
     from ..theory.solver.starts import usual_starts

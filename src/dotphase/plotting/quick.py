@@ -57,7 +57,8 @@ def plot(results: Any, against: str | None = None, quantity: str = "test_error")
 
     **Example**
 
-        dotphase.plot(dotphase.solve_many([paper.vary(alpha=a) for a in (1, 1.5, 2)])).savefig("semantic.png")
+        solutions = dotphase.solve_many([dotphase.paper(alpha=a) for a in (1, 1.5, 2)], "semantic")
+        dotphase.plot(solutions).savefig("semantic.png")
     """
     if isinstance(results, Result):
         return results.plot()

@@ -60,6 +60,7 @@ def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable
 
     **Example**
 
+        solution = dotphase.solve(dotphase.paper(alpha=2, omega=0.3), "semantic")
         solution.save("semantic.dotphase")
         dotphase.load("semantic.dotphase") == solution      # True
     """

@@ -181,7 +181,7 @@ def gamp(
       training objective.
     - `searching`: for so many iterations the minimum of every sample is found anew; after them each
       sample keeps the one it is in, else a few samples between two minima of equal height may jump
-      to and fro for ever.
+      back and forth without end.
     - `minimum`: which one, `"lowest"` or `"reached"`, as in `solve`.
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 
@@ -189,7 +189,7 @@ def gamp(
 
     **Returns**: `Runs`, one per seed, each with its outcome.
 
-    **Example**: `gamp(paper(alpha=2), d=1000, start="positional", seeds=8).test_error`.
+    **Example**: `gamp(paper(alpha=2), d=500, start="semantic", seeds=4).test_error`.
     """
     limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)
     _check_damping(damping)

@@ -57,7 +57,7 @@ class Agreement(Result):
 
 
 def agreement(simulation: Simulation, rule: Rule | None = None) -> Agreement:
-    """Lay the equations over a simulation.
+    """Compare a simulation with the equations.
 
     Every seed is compared with the equations from what its own weights were made of, in the distribution of
     its own instance: what is left is the noise of the samples, and corrections of order 1/d.

@@ -132,7 +132,8 @@ def critical(
 
     **Arguments**
 
-    - `scenario`: what is learned;  `transition`: one of `TRANSITIONS`, as above.
+    - `scenario`: what is learned;  `transition`: `"train-loss"` (α_c), `"linear"` (α_l),
+      `"spinodal"` (a branch ends), `"instability"` or `"replicon"`.
     - `along`: the parameter, by any name `Scenario.vary` takes; all others are the scenario's.
     - `between`: where to look. The scan begins at the upper end, where both branches exist as a
       rule.

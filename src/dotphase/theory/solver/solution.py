@@ -157,7 +157,7 @@ class Solution(Result):
         """How far it can be trusted: its stability where that has been worked out, and the samples
         that may jump."""
         known = self.__dict__.get("stability")
-        stable = "stability not asked for yet (.stability)" if known is None else known.verdict
+        stable = "stability not computed" if known is None else known.verdict
         higher = f", {self.higher_minima:.2%} not in the lowest" if self.minimum != "lowest" else ""
         several = f"{self.several_minima:.2%} of samples with several minima{higher}"
         return f"{self.minimum} minimum · {stable} · {several}, {self.nodes} nodes"

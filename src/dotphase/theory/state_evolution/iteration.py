@@ -34,6 +34,8 @@ def iterate(
 
     **Example**
 
+        from dotphase.comparison.trajectories import NoisyStart
+
         iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
     """
     group = symmetries(scenario)

@@ -2,7 +2,7 @@
 
 import { drawData, firstWeights, mechanism, Network } from "./network.js";
 
-const RATE = 0.15, STEPS = 5000, FIRST = 60; // as in the library: its gradient descent; every step of the first ones is told
+const RATE = 0.15, STEPS = 5000, FIRST = 60; // as in the library: its gradient descent; each of the first steps is reported
 const SLICE = 30; // milliseconds between two messages
 
 // One network after another. A generator: whoever runs it decides when it goes on.
