@@ -5,7 +5,7 @@ STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.installed-docs
 PYTHON ?= python3
 
-.PHONY: install run test test-all lint bench build check-wheel docs docs-check clean
+.PHONY: install run test test-all lint bench build check-wheel release-check docs docs-check clean
 
 install: $(STAMP)
 
@@ -39,6 +39,9 @@ build: install
 
 check-wheel: build  # installed into empty environments elsewhere, does it work?
 	PYTHON=$(PYTHON) .ci/check-wheel dist/*.whl
+
+release-check: install  # everything a release needs, on every Python that is here
+	.ci/release-check
 
 # The site, its pages run (kept between builds): docs/_build/html/index.html. Warnings are errors.
 docs: $(DOCS)

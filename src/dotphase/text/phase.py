@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @under_any_name
 def scenario_of(
-    distribution: MeasuredTokens | Tokens,
+    tokens: MeasuredTokens | Tokens,
     alpha: float = 2.0,
     omega: float = 0.3,
     ridge: float = 0.01,
@@ -38,13 +38,13 @@ def scenario_of(
     T = (1 − ω) softmax(h* h*ᵀ) + ω A with A_ll' ∝ (2/3)^|l−l'|,  S = softmax(h hᵀ),  p_l evenly
     from 1 to −1 times (1, …, 1)/√d. At L = 2 these are the paper's A and encodings.
 
-    **Arguments**: `distribution`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
+    **Arguments**: `tokens`, measured or given; `alpha`, `omega`, `ridge` as in `paper`.
 
     **Returns**: a `Scenario` with the measured tokens.
 
     **Example**: `scenario_of(tokens_from_samples(sentences), alpha=1.5)`.
     """
-    tokens = distribution.tokens if isinstance(distribution, MeasuredTokens) else distribution
+    tokens = tokens.tokens if isinstance(tokens, MeasuredTokens) else tokens
     length = tokens.gamma.shape[1]
     # falls by 2/3 from token to token: at L = 2 this is the paper's standard A
     A = (2 / 3) ** np.abs(np.subtract.outer(np.arange(length), np.arange(length))).astype(float)
