@@ -14,12 +14,20 @@ from sphinx import addnodes
 
 FILE = "sphinx-mathjax-offline/static/mathjax/tex-svg-full.js"  # draws by itself, without fonts
 
-SPECIAL = {"ε": r"\varepsilon", "λ": r"\lambda", "Λ": r"\Lambda", "∂": r"\partial", "∇": r"\nabla"}
+SPECIAL = {
+    "ε": r"\varepsilon",
+    "λ": r"\lambda",
+    "Λ": r"\Lambda",
+    "∂": r"\partial",
+    "∇": r"\nabla",
+    "ℓ": r"\ell",
+}
 ACCENTS = {"\u0302": r"\hat", "\u0303": r"\tilde"}
 RAISED = {"²": "^2", "ᵀ": r"^\top", "⁻¹": "^{-1}", "*": "^*"}
 INDEX = r"(?:\{[^{}]*\}|[A-Za-zα-ωΣ0-9]{1,3}['′]*(?![A-Za-z0-9_]))"
 LETTER = re.compile(
-    r"(?<![A-Za-z0-9_\\./\-])(?P<base>\d{1,2}(?=\^)|[A-Za-zα-ωΑ-Ω∂∇])(?P<accent>[\u0302\u0303]?)"
+    r"(?:(?<![A-Za-z0-9_\\.\-])(?<![a-z]/)|(?<=\bd)(?=[α-ω]))"
+    r"(?P<base>\d{1,2}(?=\^)|[A-Za-zα-ωΑ-Ω∂∇ℓ])(?P<accent>[\u0302\u0303]?)"
     rf"(?P<star>\*?)(?:_(?P<below>{INDEX}))?(?:\^(?P<above>{INDEX}|-?\d+))?(?P<raised>²|ᵀ|⁻¹)?"
 )
 PLAIN = (nodes.FixedTextElement, nodes.literal, nodes.math, nodes.title, nodes.raw, nodes.comment)
