@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..numerics.files import written_whole
 from ..numerics.progress import Progress, reporting
 from ..results.result import Result
 from ..results.statistics import over_seeds
@@ -205,10 +205,9 @@ def _about(model: Model, seeds: tuple[int, ...]) -> str:
 
 def _keep(file: Path, states: Any, value: Any, model: Model, seeds: tuple[int, ...]) -> None:
     leaves = jax.tree.leaves(states._replace(key=jax.random.key_data(states.key)))
-    unfinished = file.with_name(f".{file.name}.{os.getpid()}.npz")
     arrays: dict[str, Any] = {f"leaf{k}": np.asarray(leaf) for k, leaf in enumerate(leaves)}
-    np.savez(unfinished, **arrays, loss=np.asarray(value), about=np.array(_about(model, seeds)))
-    os.replace(unfinished, file)
+    with written_whole(file) as unfinished:
+        np.savez(unfinished, **arrays, loss=np.asarray(value), about=np.array(_about(model, seeds)))
 
 
 def _read(file: Path, states: Any, model: Model, seeds: tuple[int, ...]) -> tuple[Any, Any]:

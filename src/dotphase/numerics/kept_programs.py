@@ -26,6 +26,7 @@ import jax
 import numpy as np
 
 from .compilation import compiled
+from .files import written_whole
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 PACKAGE = __name__.partition(".")[0]
@@ -99,10 +100,9 @@ class _Kept:
         program, text = lowered.compile(), lowered.as_text()
         if "callback" in text:  # into this process
             return program
-        partial = file.with_name(f"{file.name}.{token}")
         with suppress(OSError, jax.errors.JaxRuntimeError, ValueError):
-            partial.write_bytes(pickle.dumps(("lapack" in text, serialize(program))))
-            os.replace(partial, file)
+            with written_whole(file) as unfinished:
+                unfinished.write_bytes(pickle.dumps(("lapack" in text, serialize(program))))
             for twin in file.parent.glob(f"*{token}*"):
                 twin.unlink()
         return program

@@ -9,7 +9,6 @@ have to be given again when reading.
 from __future__ import annotations
 
 import json
-import os
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.files import written_whole
 from ..scenario.attentions import catalogue as _catalogue
 from ..scenario.files import scenario_from_tables, scenario_to_tables
 from ..scenario.scenario import Scenario
@@ -36,18 +36,15 @@ def save(result: Any, path: str | Path) -> None:
     """Write a result; the file appears in one step, whole or not at all."""
     arrays: list[np.ndarray] = []
     document = {"format": FORMAT, "result": _encoded(result, arrays)}
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as file:
-            file.writestr("result.json", json.dumps(document, indent=1, allow_nan=False))
-            for number, array in enumerate(arrays):
-                buffer = BytesIO()
-                np.save(buffer, array, allow_pickle=False)
-                file.writestr(f"{number}.npy", buffer.getvalue())
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with (
+        written_whole(Path(path)) as unfinished,
+        zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as file,
+    ):
+        file.writestr("result.json", json.dumps(document, indent=1, allow_nan=False))
+        for number, array in enumerate(arrays):
+            buffer = BytesIO()
+            np.save(buffer, array, allow_pickle=False)
+            file.writestr(f"{number}.npy", buffer.getvalue())
 
 
 def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Any:

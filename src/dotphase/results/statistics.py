@@ -76,18 +76,15 @@ def seed_average(dataset: xarray.Dataset, name: str, adjusted: bool = False) -> 
     seed = dimension(values, "seed")
     if seed is None:
         raise ValueError(f"name: {name} has no seeds, only {', '.join(map(str, values.dims))}")
+    last = lambda part: part.transpose(..., seed).values
     control = None
     if adjusted:
         excess = f"{name.split('_', 1)[0]}_teacher_excess"
         if excess not in dataset:
             raise ValueError(f"adjusted: the dataset has no {excess}")
-        control = dataset[excess].broadcast_like(values)
-
-    rows = [
-        part if part is None else part.transpose(..., seed).values for part in (values, control)
-    ]
+        control = last(dataset[excess].broadcast_like(values))
     kept = values.isel({seed: 0}, drop=True)
-    mean, error = (kept.copy(data=part) for part in seed_mean(*rows))
+    mean, error = (kept.copy(data=part) for part in seed_mean(last(values), control))
     return xarray.Dataset({name: mean, f"{name}_error": error})
 
 

@@ -88,8 +88,10 @@ class CommonBasis(Result):
                 train(scenario, None, start, seeds=[seed], data=x).runs[0].test_error
                 for x in self._sentences(scenario, seed)
             )
-            found = given is not None and kept is not None
-            changes.append(given.value / kept.value - 1 if found else None)
+            if given is None or kept is None:  # training diverged
+                changes.append(None)
+            else:
+                changes.append(given.value / kept.value - 1)
         return over_seeds(changes)
 
     def _sentences(self, scenario: Scenario, seed: int) -> tuple[np.ndarray, np.ndarray]:

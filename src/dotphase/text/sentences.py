@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.files import written_whole
 from .arrays import open_array
 
 ROWS = 1 << 16  # rows of a matrix that are read at once
@@ -191,19 +191,14 @@ class Sentences:
     def save(self, path: str | Path) -> None:
         """Keep vectors and ids (not the n × L × d numbers) in one `.npz`; it is written in one
         step."""
-        path = Path(path)
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}.npz")
-        try:
+        with written_whole(Path(path)) as unfinished, unfinished.open("wb") as file:
             np.savez(
-                unfinished,
+                file,
                 embeddings=self.embeddings,
                 ids=self.ids,
                 words=np.array(self.words, dtype=str),
                 provenance=np.array(json.dumps(self.provenance)),
             )
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
 
 
 def load_sentences(path: str | Path) -> Sentences:

@@ -7,7 +7,6 @@ arrays of the size of the weights, whatever n and d are. What is drawn is what `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...numerics.files import written_whole
 from ...scenario.attentions.attention import matrices
 from ..training.objective import Objective, _Data
 from .instance import Instance
@@ -63,8 +63,7 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
     fields = np.empty((length, instance.scenario.teacher.rank, count))
     grams = Grams(*np.empty((3, length, length, count)))
     source = source_of(instance, "tokens", count)
-    partial = tokens.path.with_suffix(".partial")
-    with open(partial, "wb") as file:
+    with written_whole(tokens.path) as unfinished, open(unfinished, "wb") as file:
         for first in range(0, count, tokens.step):
             inside = slice(first, min(first + tokens.step, count))
             block = np.empty((length, inside.stop - first, d), tokens.precision)
@@ -72,7 +71,6 @@ def sample_to_file(instance: Instance, tokens: TokenFile) -> tuple[np.ndarray, G
                 part = slice(start, min(start + max(1, BLOCK // (length * d)), inside.stop))
                 _fill(instance, source, part, _Shifted(block, first), fields, grams)
             block.tofile(file)
-    os.replace(partial, tokens.path)
     return matrices(instance.scenario.teacher, fields), grams
 
 

@@ -38,7 +38,7 @@ class Instance:
     scenario: Scenario
     dimension: int
     seed: int = 0
-    data: Data | np.ndarray | None = None
+    data: Data | None = None
 
     def __post_init__(self) -> None:
         check_scenario(self.scenario)

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ...numerics.files import written_whole
 from ..data.blocks import BlockObjective, TokenFile, sample_to_file
 from ..data.instance import Instance
 from ..data.sampling import Grams, Sample, sample
@@ -147,9 +148,8 @@ class KeptObjective(Objective):
             answers, grams = data.answers, data.grams
         else:
             answers, grams = sample_to_file(instance, self.file)
-        partial = self.kept.with_suffix(".partial.npz")
-        np.savez(partial, answers=answers, **grams._asdict())
-        os.replace(partial, self.kept)
+        with written_whole(self.kept) as unfinished:
+            np.savez(unfinished, answers=answers, **grams._asdict())
         return _without_tokens(instance, answers, grams)
 
 
