@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..numerics.files import UNFINISHED, written_whole
 from ..results.json import plain
 from ..results.result import Result
 from .data import CountingTask
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FILES = ("config.json", "initial.npz", "checkpoint.npz")
-UNFINISHED = ".tmp"  # the ending of a file that is being written
 
 
 class RunError(ValueError):
@@ -199,9 +199,7 @@ def prepared(directory: str | os.PathLike) -> Path:
         (place / "writable").unlink()
     except OSError as error:
         raise RunError(f"{place} cannot be written to: {error.strerror or error}") from None
-    others = [
-        p.name for p in place.iterdir() if p.name not in FILES and not p.name.endswith(UNFINISHED)
-    ]
+    others = [p.name for p in place.iterdir() if p.name not in FILES and UNFINISHED not in p.name]
     if others and not (place / "config.json").exists():
         raise RunError(
             f"{place} holds something else ({', '.join(sorted(others)[:3])}): choose another directory"
@@ -304,12 +302,5 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _put(path: Path, write: Callable[[BinaryIO], Any]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}{UNFINISHED}")
-    try:
-        with temporary.open("wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with written_whole(path) as unfinished, unfinished.open("wb") as file:
+        write(file)

@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+UNFINISHED = ".unfinished"  # in the name of a file that is being written
+
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A path to write to. What is there at the end takes the place of `path` in one step; if the
     writing fails, nothing is left behind."""
     unfinished = path.with_name(
-        f".{path.stem}.{os.getpid()}.{threading.get_ident()}.unfinished{path.suffix}"
+        f".{path.stem}.{os.getpid()}.{threading.get_ident()}{UNFINISHED}{path.suffix}"
     )
     try:
         yield unfinished
