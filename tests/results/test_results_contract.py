@@ -280,7 +280,7 @@ def test_what_differs_is_not_equal_and_time_does_not_count(solution):
 
 def test_a_solution_says_how_far_it_can_be_trusted(solution):
     fresh = replace(solution)
-    assert "stability not asked for" in str(fresh)
+    assert "stability not computed" in str(fresh)
     assert "several minima" in str(solution)
     verdict = solution.stability.verdict
     assert verdict in str(solution)
