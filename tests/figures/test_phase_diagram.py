@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 import dotphase
 from dotphase.cli.app import app
-from dotphase.figures.paper.phase_diagram import draw_phase_diagram
+from dotphase.figures.paper.phase_diagram import draw_phase_diagram, phase_diagram_figure
 from dotphase.studies.phase_diagram import phase_diagram_study
 from dotphase.studies.run.runner import run_study
 from dotphase.studies.store.view import open_study
@@ -55,6 +55,38 @@ def test_the_number_of_threads_changes_nothing(diagram, tmp_path):
 def test_it_is_drawn(diagram, tmp_path):
     draw_phase_diagram(diagram, tmp_path / "diagram.png")
     assert (tmp_path / "diagram.png").stat().st_size > 10_000
+
+
+def drawn_line(diagram, beginning, **options):
+    axis = phase_diagram_figure(diagram, **options).axes[0]
+    return next(line for line in axis.lines if line.get_label().startswith(beginning)), axis
+
+
+def test_a_line_passes_its_points_and_is_drawn_to_the_frame(diagram):
+    located = diagram.sel(transition="train-loss", lines_omega=0.1)["lines_location"].item()
+    lower = diagram.isel(alpha=slice(3))
+    assert lower["theory_margin"].isel(alpha=-1).values.prod() < 0  # it leaves at the top
+    line, axis = drawn_line(lower, r"$\alpha_c$")
+    x, y = line.get_data()
+    assert (x[0], y[0]) == pytest.approx((0.1, located))
+    assert y[-1] == axis.get_ylim()[1] == 1.4
+    assert 0.1 < x[-1] < 0.4
+
+
+def test_points_with_a_caveat_are_counted_or_on_request_marked(diagram):
+    gone = diagram["theory_outcome"].values == "collapsed"
+    changed = diagram.copy(deep=True)
+    changed["theory_winner"][0, 1:3] = "undecided"
+    texts = lambda **options: [
+        text.get_text()
+        for text in phase_diagram_figure(changed, **options).legends[0].findobj()
+        if hasattr(text, "get_text")
+    ]
+    assert gone.any()
+    assert f"a branch is absent ({gone.any(axis=-1).sum()} points)" in texts()
+    number = (changed["theory_winner"] == "undecided").values.sum()
+    assert any(f"{number} undecided" in text for text in texts())
+    assert "undecided (within two errors)" in texts(details=True)
 
 
 def test_phase_diagram_command_goes_on_with_what_is_there(tmp_path):

@@ -45,6 +45,9 @@ def phase_diagram(
         int, typer.Option("--nodes", help="Nodes of the Gaussian averages, a power of two.")
     ] = 2**13,
     minimum: Minimum = "lowest",
+    details: Annotated[
+        bool, typer.Option("--details", help="Mark every point that has a caveat in the picture.")
+    ] = False,
     seed: Seed = 0,
     workers: Workers = None,
     as_json: Json = False,
@@ -74,7 +77,7 @@ def phase_diagram(
         dataset = run_study(
             study, store, workers=workers or available_cores(), progress=progress
         ).load()
-    draw_phase_diagram(dataset, picture)
+    draw_phase_diagram(dataset, picture, details)
     found = _summary(dataset)
     spent, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     if as_json:

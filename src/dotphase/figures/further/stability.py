@@ -13,6 +13,7 @@ from ..frame.style import SYMBOLS, legend_below, letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ...studies.study.study import Study
@@ -35,43 +36,68 @@ def draw(datasets: Datasets) -> Figure:
     from ...theory.stability.breaking import COMPARABLE
 
     dataset = datasets["stability"]
-    figure, axes = panels(2, 2, 5.0, sharex=True)
+    figure, axes = panels(2, 2, 5.2, sharex=True)
     replicon, slopes, several, broken = axes.flat
     for branch in BRANCHES:
         read = lambda name, branch=branch: reading.theory(dataset, name, branch, label="along")
-        points(replicon, *read("replicon"), COLOURS[branch], fmt=f"{MARKERS[branch]}-", lw=0.7)
-        curve(slopes, *read("eigenvalue_m"), COLOURS[branch], f"{branch}, along $m$", ls="--")
+        look: dict[str, Any] = {"fmt": MARKERS[branch]}
+        points(replicon, *read("replicon"), COLOURS[branch], f"{branch} branch", **look)
+        line = read("eigenvalue_m")
+        curve(slopes, *line, COLOURS[branch])
+        _name(slopes, line, f"{branch}, along $m$", COLOURS[branch])
         line = read("several_minima")
-        several.semilogy(
-            line.x,
-            np.where(line.value > 0, line.value, np.nan),
-            color=COLOURS[branch],
-            label=branch,
-        )
-        points(
-            broken,
-            *_above_zero(read("breaking")),
-            COLOURS[branch],
-            fmt=f"{MARKERS[branch]}-",
-            lw=0.7,
-        )
+        several.plot(
+            *reading.only(line, line.value > 0)[:2], MARKERS[branch], color=COLOURS[branch],
+            ms=3.6, mfc="white", mew=0.9,
+        )  # fmt: skip
+        points(broken, *_above_zero(read("breaking")), COLOURS[branch], **look)
     # Along θ at the semantic point directions mix with those of q and V, and have no name of their
     # own.
-    theta = reading.theory(dataset, "eigenvalue_theta", "positional", label="along")
-    curve(slopes, *theta, COLOURS["positional"], r"positional, along $\theta$", ls=":")
-    replicon.axhline(1, color="#111111", lw=0.8, ls=":")
-    replicon.set(ylabel="replicon (stable below one)")
-    replicon.set_ylim(bottom=0)
-    slopes.axhspan(-1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0)
+    line = reading.theory(dataset, "eigenvalue_theta", "positional", label="along")
+    curve(slopes, *line, COLOURS["positional"], ls=":")
+    _name(slopes, line, r"positional, along $\theta$", COLOURS["positional"])
+    _limit(replicon, 1, "stable below one")
+    _limit(broken, COMPARABLE, "broken above")
+    slopes.axhspan(
+        -1, 1, color="#DDDDDD", alpha=0.6, lw=0, zorder=0, label="plain iteration is stable (b)"
+    )
+    replicon.set(ylabel="replicon", ylim=(0, None))
     slopes.set_ylabel("eigenvalue of the map")
-    several.set_ylabel("share of samples with several minima")
-    broken.axhline(COMPARABLE, color="#111111", lw=0.8, ls=":")
+    several.set(ylabel="share of samples", yscale="log")
     broken.set(ylabel=r"$\Delta/q$", yscale="log", ylim=(1e-3, 10))
     for axis in axes[-1]:
         axis.set_xlabel(SYMBOLS["alpha"])
     letter(axes)
+    titles = (
+        "local stability of replica symmetry",
+        "stability of plain iteration",
+        "samples with several inner minima",
+        "effect of their jumps",
+    )
+    for axis, title in zip(axes.flat, titles, strict=True):
+        axis.set_title(title)
     legend_below(figure, axes)
     return figure
+
+
+def _name(axis: Axes, line: reading.Line, text: str, colour: str) -> None:
+    """The name of a curve, above its middle."""
+    known = np.flatnonzero(np.isfinite(line.value))
+    if known.size:
+        at = known[known.size // 2]
+        axis.annotate(
+            text, (line.x[at], line.value[at]), (3, 4), textcoords="offset points",
+            color=colour, fontsize=7,
+        )  # fmt: skip
+
+
+def _limit(axis: Axes, value: float, text: str) -> None:
+    """A dotted line and its meaning, at its right end."""
+    axis.axhline(value, color="#111111", lw=0.8, ls=":")
+    axis.annotate(
+        text, (1, value), (0, 3), xycoords=("axes fraction", "data"),
+        textcoords="offset points", ha="right", fontsize=7,
+    )  # fmt: skip
 
 
 def _above_zero(line: reading.Line) -> reading.Line:

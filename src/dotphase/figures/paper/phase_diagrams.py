@@ -11,7 +11,7 @@ from ...plotting.style import panels
 from ..frame.figure import Claim, Datasets, PaperFigure, make_study
 from ..frame.reading import FALLEN, dim, seed_mean
 from ..frame.style import SYMBOLS, diverging, letter
-from .phase_diagram import round_ticks
+from .phase_diagram import round_ticks, smooth_line, write_inside
 from .three_panels import BRANCHES
 
 if TYPE_CHECKING:
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from ...studies.study.study import Study
 
 THEORIES = {"lowest": "theory", "reached": "reached"}  # and the labels of their computations
+REGIONS = {  # names and colours of what is below and above zero: of the difference of losses or not
+    True: (("semantic wins", "semantic"), ("positional\nwins", "positional")),
+    False: (("worse than linear", "positional"), ("better than linear", "semantic")),
+}
 PUBLISHED_LINES = {
     "train-loss": ("α_c", {0.1: 0.707, 0.2: 0.928, 0.3: 1.241, 0.4: 1.751}),
     "linear": ("α_l", {0.1: 0.851, 0.2: 1.071, 0.3: 1.451}),
@@ -103,7 +107,11 @@ def _draw_column(
     for axis, (name, values), lines in zip(axes, maps.items(), of, strict=False):
         axis.set_facecolor("#DDDDDD")  # where there is no value
         x, y = dataset["omega"].values, dataset["alpha"].values
-        axis.pcolormesh(x, y, values, shading="nearest", rasterized=True, **scale)
+        shading = "gouraud" if np.isfinite(values).all() else "nearest"
+        axis.pcolormesh(x, y, values, shading=shading, rasterized=True, **scale)
+        names = REGIONS[label == SYMBOLS["difference"]]
+        for sign, (text, owner) in zip((-1, 1), names, strict=True):
+            write_inside(axis, dataset, sign * values > 0, text, owner)
         axis.set_title(name)
         _draw_lines(axis, dataset, lines)
     bar = figure.colorbar(
@@ -164,21 +172,14 @@ def _draw_lines(axis: Axes, dataset: xarray.Dataset, label: str) -> None:
         "train-loss": ("-", r"$\alpha_c$: training losses cross"),
         "linear": ("--", r"$\alpha_l$: semantic beats linear"),
     }
-    top = float(dataset["alpha"].max()) + 0.04
     for name, (dashes, words) in names.items():
-        omega, where, error = line(dataset, name, label)
-        known = np.isfinite(where)
-        axis.errorbar(
-            omega[known],
-            where[known],
-            error[known],
-            color="#111111",
-            ls=dashes,
-            lw=1.2,
-            capsize=1.5,
-            label=words,
-        )
-    axis.set_ylim(float(dataset["alpha"].min()) - 0.04, top)
+        points = np.array(line(dataset, name, label))
+        x, y, error = smooth_line(points[:, np.isfinite(points).all(axis=0)])
+        axis.fill_between(x, y - error, y + error, color="#111111", alpha=0.35, lw=0)
+        axis.plot(x, y, color="#111111", ls=dashes, lw=1.2, label=words)
+    for name in ("omega", "alpha"):
+        ends = dataset[name].values[[0, -1]]
+        (axis.set_xlim if name == "omega" else axis.set_ylim)(*ends)
 
 
 def line(
@@ -209,7 +210,7 @@ FIGURE = PaperFigure(
         "Left: training loss of the semantic minimum less that of the positional one: blue where meaning wins, orange "
         "where position does. Right: how much lower the winner's test error is than that of the linear positional "
         "baseline: blue where attention is better. Solid line: α_c, where the training losses cross; dashed: α_l, "
-        "from which on the semantic mechanism beats the baseline; both by root-finding, bars of one standard error. "
+        "from which on the semantic mechanism beats the baseline; both by root-finding, bands of one standard error. "
         "Colours are on a scale that is linear near zero and logarithmic away from it. Upper row: the theory of the "
         "lowest minima, the paper's; then that of the minima that training reaches; last, in full quality: training "
         "at d = 500, four seeds per point and start."
