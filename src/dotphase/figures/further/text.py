@@ -9,7 +9,7 @@ import numpy as np
 
 from ...plotting.style import COLOURS, MARKERS, panels
 from ..frame.figure import Datasets, PaperFigure, make_study
-from ..frame.style import legend_below, letter
+from ..frame.style import letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:
@@ -30,7 +30,10 @@ CHANGES = {
     "every word once": "every word once",
 }
 TASKS = {2: {"alpha": 2.0, "omega": 0.3}, 3: {"alpha": 1.25, "omega": 0.5}}
-SHOWN = {"test_error": r"test error $\epsilon_g$", "train_loss": r"training loss $\epsilon_t$"}
+SURROGATES = {  # sources of the study: labels, and whether their marks are full
+    "gaussian": ("surrogate: Gaussian tokens of the same covariances", False),
+    "scaled": ("and of the same lengths", True),
+}
 
 
 def studies(quality: str) -> dict[str, Study]:
@@ -54,79 +57,76 @@ def studies(quality: str) -> dict[str, Study]:
 
 
 def draw(datasets: Datasets) -> Figure:
-    figure, axes = panels(2, 2, 4.9, sharey=True, sharex="col")
+    figure, axes = panels(2, 2, 4.9, sharey=True, sharex=True)
     for row, length in zip(axes, TASKS, strict=True):
         dataset = datasets[f"text-{length}"]
-        for axis, (name, label) in zip(row, SHOWN.items(), strict=True):
-            _draw_panel(
-                axis,
-                dataset.isel({dim: 0 for dim in dataset.dims if str(dim).endswith("alpha")}),
-                name,
-            )
-            axis.set_title(f"$L = {length}$, {label}")
+        dataset = dataset.isel({dim: 0 for dim in dataset.dims if str(dim).endswith("alpha")})
+        for axis, branch in zip(row, BRANCHES, strict=True):
+            _draw_panel(axis, dataset, branch)
     for axis in axes[-1]:
-        axis.set_xlabel("trained on words less surrogate [% of it]")
+        axis.set_xlabel("test error on words less surrogate's [% of it]")
     letter(axes)
     for row, length in zip(axes, TASKS, strict=True):
-        for axis, label in zip(row, SHOWN.values(), strict=True):
-            axis.set_title(f"$L = {length}$, {label}")
-    legend_below(figure, axes)
+        for axis, branch in zip(row, BRANCHES, strict=True):
+            axis.set_title(f"{branch}, $L = {length}$", color=COLOURS[branch])
+    _explain(figure)
     return figure
 
 
-def _draw_panel(axis: Axes, dataset: xarray.Dataset, name: str) -> None:
+def _draw_panel(axis: Axes, dataset: xarray.Dataset, branch: str) -> None:
+    """A row for each change: how far the words are from each surrogate and from the theory."""
     names = [str(each) for each in dataset["variant"].values]
     places = np.arange(len(names))[::-1].astype(float)
-    axis.axvline(0, color="#111111", lw=0.8, zorder=0)
-    for branch, shift in zip(BRANCHES, (0.16, -0.16), strict=True):
-        colour = COLOURS[branch]
-        look: dict[str, Any] = {
-            "color": colour,
-            "fmt": MARKERS[branch],
-            "ms": 4,
-            "capsize": 1.8,
-            "elinewidth": 0.9,
-        }
-        for source, fill, source_label in (
-            ("gaussian", "white", "covariances"),
-            ("scaled", colour, "and lengths"),
-        ):
-            at = {"start": branch, "source": source}
-            surrogate = dataset[f"words_{name}"].sel(at).values
-            off, error = (
-                100 * dataset[f"words_off_{name}{end}"].sel(at).values / surrogate
-                for end in ("", "_error")
-            )
-            axis.errorbar(
-                off, places + shift, xerr=error, mfc=fill, label=f"{branch}, {source_label}", **look
-            )
-        _draw_theory(axis, dataset, name, branch, places + shift)
-    axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
-    axis.set_ylim(-0.6, len(names) - 0.4)
-
-
-def _draw_theory(
-    axis: Axes, dataset: xarray.Dataset, name: str, branch: str, places: np.ndarray
-) -> None:
-    """The theory with lengths, next to the surrogate whose limit it is."""
-    read = lambda source: dataset[f"words_{name}"].sel(start=branch, source=source).values
-    theory = read("theory scaled")
-    if np.isfinite(theory).any():
-        off = 100 * (read("sentences") - theory) / theory
-        axis.plot(
-            off, places, "x", color=COLOURS[branch], ms=4.5, mew=1.1, label=f"{branch}, theory"
+    for place in places[::2]:
+        axis.axhspan(place - 0.5, place + 0.5, color="#F3F3F3", lw=0, zorder=0)
+    axis.axvline(0, color="#111111", lw=0.8, zorder=1)
+    at = dataset.sel(start=branch)
+    read = lambda name, source: at[f"words_{name}"].sel(source=source).values
+    found = []
+    for source, (_, full) in SURROGATES.items():
+        off, error = (
+            100 * read(f"off_test_error{end}", source) / read("test_error", source)
+            for end in ("", "_error")
         )
+        axis.errorbar(off, places, xerr=error, **_look(branch, full))
+        found.append(off)
+    axis.hlines(places, *found, color=COLOURS[branch], alpha=0.25, lw=3, zorder=1)
+    theory = read("test_error", "theory scaled")
+    off = 100 * (read("test_error", "sentences") - theory) / theory
+    axis.plot(off, places, "x", color="#111111", ms=4.5, mew=1.1, zorder=4)
+    axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
+    axis.set_ylim(-0.5, len(names) - 0.5)
+
+
+def _look(owner: str, full: bool) -> dict[str, Any]:
+    colour = COLOURS[owner]
+    look: dict[str, Any] = {"color": colour, "mfc": colour if full else "white", "ms": 4.5}
+    return look | {"fmt": MARKERS.get(owner, "o"), "capsize": 1.8, "elinewidth": 0.9}
+
+
+def _explain(figure: Figure) -> None:
+    """The legend, without the colours of the two mechanisms."""
+    axis = figure.axes[0]
+    nowhere = [np.nan]
+    handles = [
+        axis.errorbar(nowhere, nowhere, xerr=nowhere, label=label, **_look("neutral", full))
+        for label, full in SURROGATES.values()
+    ]
+    label = r"theory of the latter, $d \to \infty$"
+    handles += axis.plot(nowhere, nowhere, "x", color="#111111", ms=4.5, mew=1.1, label=label)
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
 
 
 FIGURE = PaperFigure(
     name="text",
     title="Real words: is the theory universal?",
     caption=(
-        "Students trained on sentences of real words (Python's help texts, vectors from their mutual information, "
-        "centred and whitened unless stated otherwise) against students trained on Gaussian tokens with the same "
-        "covariances (open) and with the same lengths, too (filled); crosses: the theory of the latter, d → ∞. Each "
-        "row takes one property of real tokens away. If only the distribution of covariances and lengths mattered, the "
-        "filled points would lie at zero. Bars: one standard error over seeds."
+        "The test error of students trained on sentences of real words (Python's help texts, vectors from their mutual "
+        "information, centred and whitened unless stated otherwise) less that of students trained on Gaussian tokens "
+        "with the same covariances (open), with the same lengths, too (full), and the theory of the latter, d → ∞ "
+        "(crosses). Each row takes one property of real tokens away; with equal lengths there is one surrogate only. "
+        "If only the distribution of covariances and lengths mattered, the full points would lie at zero. Bars: one "
+        "standard error over seeds."
     ),
     studies=studies,
     draw=draw,
