@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plotting.style import BASELINE, COLOURS, MARKERS, curve, panels, points
+from ...plotting.style import COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure
-from ..frame.style import SYMBOLS, in_thousandths, legend_below, letter
+from ..frame.style import SYMBOLS, legend_below, letter
 from ..paper.three_panels import BRANCHES
 
 if TYPE_CHECKING:
@@ -65,18 +65,13 @@ def _study(name: str, quality: str) -> Study:
 
 def draw(datasets: Datasets) -> Figure:
     figure, axes = panels(2, 3, 4.2, sharex=True)
-    for column, name in enumerate(STUDENTS):
+    for (above, below), name in zip(axes.T, STUDENTS, strict=True):
         dataset = datasets[f"attentions-{name}"]
-        for axis, quantity in zip(axes[:, column], ("train_loss", "test_error"), strict=True):
-            _draw_branches(axis, dataset, quantity)
-            in_thousandths(axis.yaxis)
-        linear = float(np.ravel(dataset["baseline_test_error"].values)[0])
-        axes[1, column].axhline(
-            linear, color=BASELINE, lw=1.0, ls="-.", zorder=0, label="linear baseline"
-        )
-        axes[1, column].set_xlabel(SYMBOLS["alpha"])
-    axes[0, 0].set_ylabel(r"training loss $\epsilon_t$ ($10^{-3}$)")
-    axes[1, 0].set_ylabel(SYMBOLS["test_error"] + r" ($10^{-3}$)")
+        _draw_difference(above, dataset)
+        _draw_errors(below, dataset)
+        below.set_xlabel(SYMBOLS["alpha"])
+    axes[0, 0].set_ylabel(r"$\epsilon_t^{\rm sem}/\epsilon_t^{\rm pos} - 1$ [%]")
+    axes[1, 0].set_ylabel(r"test error $\epsilon_g/\epsilon_{\rm lin}$")
     letter(axes)
     for column, (_, title) in enumerate(STUDENTS.values()):
         axes[0, column].set_title(title)
@@ -84,22 +79,32 @@ def draw(datasets: Datasets) -> Figure:
     return figure
 
 
-def _draw_branches(axis: Axes, dataset: Any, quantity: str) -> None:
+def _draw_difference(axis: Axes, dataset: Any) -> None:
+    """Of the training losses, where the semantic branch exists: below zero it wins."""
+    difference = reading.margin(dataset, fallen=True)
+    exists = np.isfinite(reading.theory(dataset, "train_loss", "semantic").value)
+    unit = reading.theory_or_fallen(dataset, "train_loss", "positional").value
+    in_percent = lambda line: (line.x, 100 * line.value / unit, 100 * line.error / unit)
+    grey = COLOURS["neutral"]
+    curve(axis, *in_percent(reading.only(difference, exists)), grey, "theory, difference")
+    seen = reading.scaled(reading.paired(dataset, relative=True), 100)
+    points(axis, *seen, grey, "training, difference", fmt="D")
+    axis.axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
+
+
+def _draw_errors(axis: Axes, dataset: Any) -> None:
+    """Test errors in units of the linear baseline's."""
+    unit = 1 / float(np.ravel(dataset["baseline_test_error"].values)[0])
+    in_units = lambda line: reading.scaled(line, unit)
     for branch in BRANCHES:
-        line, seen = (
-            reading.theory(dataset, quantity, branch),
-            reading.experiment(dataset, quantity, branch),
-        )
-        curve(axis, *line, COLOURS[branch], f"{branch} minimum")
-        points(axis, *seen, COLOURS[branch], f"training, {branch} start", fmt=MARKERS[branch])
-    fallen = reading.theory_or_fallen(dataset, quantity, "positional")
-    curve(
-        axis,
-        *fallen,
-        COLOURS["uninformed"],
-        "uninformed, where there is no positional one",
-        zorder=0,
-    )
+        line = reading.theory(dataset, "test_error", branch)
+        seen = reading.experiment(dataset, "test_error", branch)
+        curve(axis, *in_units(line), COLOURS[branch], f"{branch} minimum")
+        label = f"training, {branch} start"
+        points(axis, *in_units(seen), COLOURS[branch], label, fmt=MARKERS[branch])
+    fallen = in_units(reading.theory_or_fallen(dataset, "test_error", "positional"))
+    label = "uninformed, where there is no positional one"
+    curve(axis, *fallen, COLOURS["uninformed"], label, zorder=0)
 
 
 FIGURE = PaperFigure(
@@ -107,8 +112,10 @@ FIGURE = PaperFigure(
     title="Other attentions",
     caption=(
         "Three students of the catalogue learn from the paper's teacher, ω = 0.3: softmax that may look nowhere, "
-        "softmax that looks back only, and attention by nearness. Training loss above, test error below; lines: "
-        "theory of the minima that training reaches, points: training from both starts."
+        "softmax that looks back only, and attention by nearness. Above: training loss of the semantic minimum "
+        "relative to that of the positional one, less one; below zero the semantic one wins. Below: test errors in "
+        "units of the linear positional baseline's. Lines: theory of the minima that training reaches; points: "
+        "training from both starts."
     ),
     studies=studies,
     draw=draw,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from ...studies.study.study import Study
 
@@ -58,23 +59,25 @@ def studies(quality: str) -> dict[str, Study]:
 
 def draw(datasets: Datasets) -> Figure:
     figure, axes = panels(2, 2, 4.9, sharey=True, sharex=True)
+    crosses: list[Line2D] = []
     for row, length in zip(axes, TASKS, strict=True):
         dataset = datasets[f"text-{length}"]
         dataset = dataset.isel({dim: 0 for dim in dataset.dims if str(dim).endswith("alpha")})
         for axis, branch in zip(row, BRANCHES, strict=True):
-            _draw_panel(axis, dataset, branch)
+            crosses += _draw_panel(axis, dataset, branch)
     for axis in axes[-1]:
         axis.set_xlabel("test error on words less surrogate's [% of it]")
     letter(axes)
     for row, length in zip(axes, TASKS, strict=True):
         for axis, branch in zip(row, BRANCHES, strict=True):
             axis.set_title(f"{branch}, $L = {length}$", color=COLOURS[branch])
-    _explain(figure)
+    _explain(figure, any(np.isfinite(line.get_xdata()).any() for line in crosses))
     return figure
 
 
-def _draw_panel(axis: Axes, dataset: xarray.Dataset, branch: str) -> None:
-    """A row for each change: how far the words are from each surrogate and from the theory."""
+def _draw_panel(axis: Axes, dataset: xarray.Dataset, branch: str) -> list[Line2D]:
+    """A row for each change: how far the words are from each surrogate and from the theory; the
+    latter's crosses."""
     names = [str(each) for each in dataset["variant"].values]
     places = np.arange(len(names))[::-1].astype(float)
     for place in places[::2]:
@@ -93,9 +96,9 @@ def _draw_panel(axis: Axes, dataset: xarray.Dataset, branch: str) -> None:
     axis.hlines(places, *found, color=COLOURS[branch], alpha=0.25, lw=3, zorder=1)
     theory = read("test_error", "theory scaled")
     off = 100 * (read("test_error", "sentences") - theory) / theory
-    axis.plot(off, places, "x", color="#111111", ms=4.5, mew=1.1, zorder=4)
     axis.set_yticks(places, [CHANGES.get(each, each) for each in names])
     axis.set_ylim(-0.5, len(names) - 0.5)
+    return axis.plot(off, places, "x", color="#111111", ms=4.5, mew=1.1, zorder=4)
 
 
 def _look(owner: str, full: bool) -> dict[str, Any]:
@@ -104,7 +107,7 @@ def _look(owner: str, full: bool) -> dict[str, Any]:
     return look | {"fmt": MARKERS.get(owner, "o"), "capsize": 1.8, "elinewidth": 0.9}
 
 
-def _explain(figure: Figure) -> None:
+def _explain(figure: Figure, theory: bool) -> None:
     """The legend, without the colours of the two mechanisms."""
     axis = figure.axes[0]
     nowhere = [np.nan]
@@ -113,7 +116,8 @@ def _explain(figure: Figure) -> None:
         for label, full in SURROGATES.values()
     ]
     label = r"theory of the latter, $d \to \infty$"
-    handles += axis.plot(nowhere, nowhere, "x", color="#111111", ms=4.5, mew=1.1, label=label)
+    if theory:
+        handles += axis.plot(nowhere, nowhere, "x", color="#111111", ms=4.5, mew=1.1, label=label)
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
 
 

@@ -269,8 +269,9 @@ def _unmarked(dataset: xarray.Dataset) -> str:
     """How many points have a caveat that the picture does not show."""
     count = lambda mask: int(_where(mask).sum())
     outcome, winner = dataset["theory_outcome"], dataset["theory_winner"]
+    white = ", white" if "mixed" in dataset["branch"].values else ""
     counts = {
-        "undecided (within two errors)": count(winner == "undecided"),
+        f"undecided (within two errors{white})": count(winner == "undecided"),
         "won by neither": count(winner == "uninformed"),
         "not converged": count((outcome == "stalled").any("branch")),
         "without a minimum": count(winner == "unknown"),
