@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SLICES = {"omega": [0.2, 0.3, 0.7], "sigma": [0.3, 0.5, 0.7], "lambda": [0.1, 0.01, 0.001]}
 LETTERS = {"omega": r"\omega", "sigma": r"\sigma", "lambda": r"\lambda"}
+TITLES = {"omega": "mixing of the teacher", "sigma": "length of tokens", "lambda": "ridge"}
 
 
 def studies(quality: str) -> dict[str, Study]:
@@ -51,37 +52,51 @@ def _study(name: str, quality: str) -> Study:
 
 
 def draw(datasets: Datasets) -> Figure:
-    figure, axes = panels(2, 3, 4.3, sharex=True)
+    figure, axes = panels(2, 3, 4.5, sharex=True, sharey="row")
     for column, name in enumerate(SLICES):
         dataset = datasets[f"slices-{name}"]
         for value, dashes in zip(SLICES[name], DASHES, strict=True):
             at = dataset.sel({name: value})
-            label = f"${LETTERS[name]} = {value:g}$"
-            _draw_difference(axes[0, column], at, dashes, label)
+            _draw_difference(axes[0, column], at, dashes)
             _draw_error(axes[1, column], at, dashes)
-        axes[0, column].legend(handlelength=2.2, labelspacing=0.25)
+        _explain(axes[1, column], name)
         axes[0, column].axhline(0, color="#BBBBBB", lw=0.7, zorder=0)
         axes[1, column].axhline(
             1, color=BASELINE, lw=1.0, ls="-.", zorder=0, label="linear baseline"
         )
-        axes[1, column].set_yscale("log")
+        axes[1, column].set(yscale="log", ylim=(0.1, 30))
         _plain_ticks(axes[1, column])
         axes[1, column].set_xlabel(SYMBOLS["alpha"])
     axes[0, 0].set_ylabel(r"$\epsilon_t^{\rm sem}/\epsilon_t^{\rm pos} - 1$")
-    axes[1, 0].set_ylabel(r"$\epsilon_g/\epsilon_{\rm lin}$ of the winner")
+    axes[1, 0].set_ylabel(r"test error of the winner, $\epsilon_g/\epsilon_{\rm lin}$")
+    where: dict[str, Any] = {"xycoords": "axes fraction", "fontsize": 7}
+    axes[0, 0].annotate("semantic wins", (0.03, 0.04), color=COLOURS["semantic"], **where)
+    axes[0, 0].annotate("positional wins", (0.03, 0.92), color=COLOURS["positional"], **where)
     letter(axes)
-    legend_below(figure, axes[1])
+    for axis, title in zip(axes[0], TITLES.values(), strict=True):
+        axis.set_title(title)
+    legend_below(figure, axes)
     return figure
 
 
-def _draw_difference(axis: Axes, at: xarray.Dataset, dashes: str, label: str) -> None:
+def _explain(axis: Axes, name: str) -> None:
+    """Which dashes and marks are which value, at the top of a lower panel."""
+    handles = [
+        axis.plot(
+            [], [], color=COLOURS["neutral"], ls=dashes, marker=_marker(dashes), mfc="white", ms=3.6
+        )[0]
+        for dashes in DASHES
+    ]
+    labels = [f"${LETTERS[name]} = {value:g}$" for value in SLICES[name]]
+    axis.legend(handles, labels, handlelength=2.4, labelspacing=0.25, loc="upper right")
+
+
+def _draw_difference(axis: Axes, at: xarray.Dataset, dashes: str) -> None:
     colour, margin = COLOURS["neutral"], reading.margin(at)
     unit = reading.theory(at, "train_loss", "positional").value
     curve(axis, margin.x, margin.value / unit, margin.error / unit, colour, ls=dashes)
     points(axis, *reading.paired(at, relative=True), colour, fmt=_marker(dashes))
-    axis.plot(
-        [], [], color=colour, ls=dashes, marker=_marker(dashes), mfc="white", ms=3.6, label=label
-    )
+    axis.margins(x=0.03)
 
 
 def _draw_error(axis: Axes, at: xarray.Dataset, dashes: str) -> None:
@@ -104,6 +119,7 @@ def _draw_error(axis: Axes, at: xarray.Dataset, dashes: str) -> None:
             axis,
             *reading.only(measured, found.mechanism == word),
             COLOURS[word],
+            f"training, {word}",
             fmt=_marker(dashes),
         )
 
@@ -113,7 +129,11 @@ def _plain_ticks(axis: Axes) -> None:
 
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.set_yticks(
-        [tick for tick in (0.2, 0.5, 1, 2, 5, 10) if axis.get_ylim()[0] < tick < axis.get_ylim()[1]]
+        [
+            tick
+            for tick in (0.2, 0.5, 1, 2, 5, 10, 20)
+            if axis.get_ylim()[0] < tick < axis.get_ylim()[1]
+        ]
     )
     axis.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
