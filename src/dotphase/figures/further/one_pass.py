@@ -23,6 +23,7 @@ STARTS = {
     "late": {"semantic": 0.05, "positional": 0.01},
     "early": {"semantic": 0.25, "positional": 0.02},
 }
+LOOKS = ("-", "--")  # of the two starts
 
 
 def studies(quality: str) -> dict[str, Study]:
@@ -32,7 +33,7 @@ def studies(quality: str) -> dict[str, Study]:
         "rate": 20.0,
         "until": 60.0,
         "noise": 0.1,
-        "points": 61 if full else 13,
+        "points": 61,
     }
     sgd |= {"d": 2000 if full else 500, "seeds": 8 if full else 4}
     runs = {name: sgd | shares for name, shares in STARTS.items()}
@@ -51,30 +52,57 @@ def studies(quality: str) -> dict[str, Study]:
 
 def draw(datasets: Datasets) -> Figure:
     dataset = datasets["one-pass"]
-    figure, axes = panels(2, 3, 4.6)
+    figure, axes = panels(2, 3, 5.0, sharex="row", sharey="row")
     for (above, below), omega in zip(axes.T, dataset["omega"].values, strict=True):
         at = dataset.sel(omega=omega)
         _draw_flow(above, at)
-        for name, look in zip(STARTS, ("-", "--"), strict=True):
+        for name, look in zip(STARTS, LOOKS, strict=True):
             _draw_path(above, below, at, name, look)
         m, theta = (np.ravel(at[f"trained_{part}"].values) for part in ("m", "theta"))
-        above.plot(
-            m,
-            theta / VARIANCE,
-            "x",
-            color="#111111",
-            ms=4,
-            mew=0.9,
-            label="full-batch training",
-            zorder=4,
-        )
+        above.plot(m, theta / VARIANCE, "x", color="#111111", ms=4, mew=0.9, zorder=4)
         above.set(title=rf"$\omega = {omega:g}$", xlabel=r"$m$")
         below.set_xlabel(r"samples seen$/d$")
     axes[0, 0].set_ylabel(r"$\theta/\rho$")
-    axes[1, 0].set_ylabel(r"$m$ (orange), $\theta/\rho$ (blue)")
-    axes[0, 0].legend(loc="upper right", handletextpad=0.3)
+    axes[1, 0].set_ylabel(r"$m$ and $\theta/\rho$")
     letter(axes)
+    _explain(figure)
     return figure
+
+
+def _explain(figure: Figure) -> None:
+    """The legend of all panels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Any] = [
+        Line2D([], [], color="#111111", ls=look, label=rf"one pass from $\theta/\rho = {start}$")
+        for look, start in zip(LOOKS, (each["semantic"] for each in STARTS.values()), strict=True)
+    ]
+    bare: dict[str, Any] = {"ls": "", "ms": 5}
+    handles.append(Line2D([], [], color="#111111", marker="x", label="full-batch training", **bare))
+    for kind in ("semantic", "positional", "mixed", "uninformed"):
+        look = {"color": COLOURS[kind], "marker": MARKERS[kind], **bare}
+        handles.append(Line2D([], [], label=f"{kind} rest point", **look))
+    handles.append(
+        Line2D(
+            [],
+            [],
+            color=COLOURS["neutral"],
+            marker="o",
+            mfc="white",
+            label="open: not a minimum",
+            **bare,
+        )
+    )
+    handles += [
+        Patch(color=COLOURS[kind], alpha=0.15, lw=0, label=f"flows to the {kind} one")
+        for kind in ("semantic", "positional")
+    ]
+    for kind, name in (("semantic", r"$\theta/\rho$"), ("positional", "$m$")):
+        look = {"color": COLOURS[kind], "marker": MARKERS[kind], "ms": 3, "mfc": "white"}
+        handles.append(Line2D([], [], label=f"{name}: theory, simulation", **look))
+    look = {"loc": "outside lower center", "ncols": 4, "columnspacing": 1.2, "handlelength": 1.8}
+    figure.legend(handles=handles, **look)
 
 
 def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
@@ -140,7 +168,8 @@ def _draw_path(above: Axes, below: Axes, at: xarray.Dataset, name: str, look: st
         below.plot(at[time].values, values, color=COLOURS[owner], ls=look)
         seen = at[f"{name}_{part}_seen"]
         mean, error = seed_mean(seen.transpose(time, dim(seen, "seed")).values / scale)
-        points(below, at[time].values, mean, error, COLOURS[owner], fmt=MARKERS[owner], ms=2.6)
+        shown = [each[::5] for each in (at[time].values, mean, error)]
+        points(below, *shown, COLOURS[owner], fmt=MARKERS[owner], ms=2.6)
 
 
 FIGURE = PaperFigure(
