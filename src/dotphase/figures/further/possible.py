@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...studies.study.study import Study
 
 BEST = "#000000"
-ONE_PASS = "#CC79A7"
+ONE_PASS = "#6A3D9A"
 
 
 def studies(quality: str) -> dict[str, Study]:
@@ -32,7 +32,7 @@ def studies(quality: str) -> dict[str, Study]:
         "branches": BRANCHES,
         "nodes": 2**15 if full else 2**13,
     }
-    theory["at"] = {"alpha": {"logspace": [0.4, 4.0, 17 if full else 9]}}
+    theory["at"] = {"alpha": {"logspace": [0.4, 4.0, 17]}}
     few = {"alpha": [0.3, 0.35, 0.4, 0.45, 0.6]}
     compute: dict[str, Any] = {
         "best": {"kind": "bayes", "nodes": 2**17 if full else 2**15, "at": {"alpha": inside}},
@@ -58,7 +58,7 @@ def studies(quality: str) -> dict[str, Study]:
             "ridge": 0.0,
             "until": 400.0,
         }
-        | {"early": 0.1, "points": 41 if full else 25, "at": {"alpha": [2.0]}},
+        | {"early": 0.1, "points": 121, "at": {"alpha": [2.0]}},
     }
     if _reached():
         compute["reached"] = theory | {"minimum": "reached"}
@@ -83,32 +83,49 @@ def draw(datasets: Datasets) -> Figure:
         best.values,
         dataset["best_test_error_error"].values,
         BEST,
-        "possible: Bayes-optimal",
     )
     _draw_passed(axis, dataset)
     label = "reached" if "reached_test_error" in dataset else "lowest"
     for branch in BRANCHES:
         line = reading.theory(dataset, "test_error", branch, label="lowest")
-        curve(axis, *line, COLOURS[branch], f"lowest {branch} minimum")
+        curve(axis, *line, COLOURS[branch])
         if label == "reached":
             line = reading.theory(dataset, "test_error", branch, label=label)
-            curve(axis, *line, COLOURS[branch], f"{branch} minimum reached", ls="--")
+            curve(axis, *line, COLOURS[branch], ls="--")
         seen = reading.experiment(dataset, "test_error", branch, label="trained")
-        points(axis, *seen, COLOURS[branch], f"trained, {branch} start", fmt=MARKERS[branch])
+        points(axis, *seen, COLOURS[branch], f"training, {branch} start", fmt=MARKERS[branch])
+        _name(axis, line.x[-1], line.value[-1], f"{branch} minimum", COLOURS[branch], (6, 1))
     _draw_pass(axis, dataset)
-    axis.axhline(
-        float(np.ravel(dataset["linear_test_error"].values)[0]),
-        color=BASELINE,
-        ls=":",
-        label="linear baseline",
-    )
+    linear = float(np.ravel(dataset["linear_test_error"].values)[0])
+    axis.axhline(linear, color=BASELINE, ls=":")
     threshold = float(np.ravel(dataset["best_threshold"].values)[0])
-    upright(axis, threshold, 0.0, "weak recovery", dashes=":")
+    upright(axis, threshold, 0.0, "", dashes=":")
     axis.set(xscale="log", xlabel=SYMBOLS["alpha"], ylabel=SYMBOLS["test_error"] + r" $[10^{-3}]$")
     axis.set_ylim(bottom=0)
     in_thousandths(axis.yaxis)
+    _name(axis, axis.get_xlim()[1], linear, "linear baseline", BASELINE, (0, 5), ha="right")
+    possible = "from here on better\nthan linear is possible"
+    _name(axis, threshold, 1.15 * linear, possible, BEST, (4, 1))
+    for look, text in (("-", "lowest minimum"), ("--", "minimum that training reaches")):
+        if look == "-" or label == "reached":
+            axis.plot([], [], ls=look, color=COLOURS["neutral"], label=text)
     figure.legend(loc="outside lower center", ncols=3)
     return figure
+
+
+def _name(
+    axis: Axes,
+    x: float,
+    y: float,
+    text: str,
+    colour: str,
+    shift: tuple[float, float] = (5, 0),
+    ha: str = "left",
+) -> None:
+    """The name of a curve, next to a point of it."""
+    if np.isfinite(y):
+        look: dict[str, Any] = {"ha": ha, "va": "bottom" if shift[1] else "center", "color": colour}
+        axis.annotate(text, (x, y), shift, textcoords="offset points", fontsize=7.5, **look)
 
 
 def _draw_passed(axis: Axes, dataset: xarray.Dataset) -> None:
@@ -124,23 +141,19 @@ def _draw_passed(axis: Axes, dataset: xarray.Dataset) -> None:
         "message passing that knows the model",
         fmt="D",
         ms=3,
+        clip_on=False,
     )
+    _name(axis, values[alpha].values[-1], mean[-1], "best possible", BEST, (5, 4))
 
 
 def _draw_pass(axis: Axes, dataset: xarray.Dataset) -> None:
     found = dataset["pass_test_error"]
     time = reading.dim(found, "time")
     at = found[time].values > 0
-    error = np.ravel(dataset["pass_test_error_error"].values)
-    curve(
-        axis,
-        found[time].values[at],
-        np.ravel(found.values)[at],
-        error[at],
-        ONE_PASS,
-        "one pass, small random start",
-        ls="-.",
-    )
+    error = np.ravel(dataset["pass_test_error_error"].values)[at]
+    x, y = found[time].values[at], np.ravel(found.values)[at]
+    curve(axis, x, y, error, ONE_PASS)
+    _name(axis, x[-1], y[-1], "one pass", ONE_PASS, (0, 5), ha="right")
 
 
 FIGURE = PaperFigure(
