@@ -168,8 +168,8 @@ def _draw_path(above: Axes, below: Axes, at: xarray.Dataset, name: str, look: st
         below.plot(at[time].values, values, color=COLOURS[owner], ls=look)
         seen = at[f"{name}_{part}_seen"]
         mean, error = seed_mean(seen.transpose(time, dim(seen, "seed")).values / scale)
-        shown = [each[::5] for each in (at[time].values, mean, error)]
-        points(below, *shown, COLOURS[owner], fmt=MARKERS[owner], ms=2.6)
+        few, mark = slice(None, None, 5), {"fmt": MARKERS[owner], "ms": 2.6}
+        points(below, at[time].values[few], mean[few], error[few], COLOURS[owner], **mark)
 
 
 FIGURE = PaperFigure(

@@ -202,10 +202,11 @@ def write_inside(
     if inside.mean() < 0.04:
         return
     # The frame is an edge too, and text is wider than high.
-    depth = distance_transform_edt(np.pad(inside, 1), sampling=(2.0, 1.0))[1:-1, 1:-1]
+    framed = np.asarray(distance_transform_edt(np.pad(inside, 1), sampling=(2.0, 1.0)))
+    depth = framed[1:-1, 1:-1]
     deepest = np.argwhere(depth > 0.9 * depth.max())
     row, column = deepest[len(deepest) // 2]
-    at = dataset["omega"].values[column], dataset["alpha"].values[row]
+    at = float(dataset["omega"].values[column]), float(dataset["alpha"].values[row])
     if owner:
         stroke = withStroke(linewidth=2.5, foreground=COLOURS[owner])
         look |= {"color": "white", "weight": "bold", "path_effects": [stroke]}
