@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..scenario.arguments import checked
+
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
+@checked
 @dataclass(frozen=True)
 class CountingTask:
     """Sequences of `length` letters out of an alphabet of `letters`, all equally likely.
@@ -55,6 +58,7 @@ class Data(NamedTuple):
     validation: np.ndarray
 
 
+@checked
 def count_letters(tokens: Any) -> Any:
     """c_i = Σ_j [t_i = t_j], the occurrences of each position's letter, over any leading axes.
 
@@ -68,6 +72,7 @@ def count_letters(tokens: Any) -> Any:
     return (tokens[..., :, None] == tokens[..., None, :]).sum(-1)
 
 
+@checked
 def make_data(task: CountingTask, seed: int) -> Data:
     """Draw and split the sequences of one seed.
 
@@ -105,6 +110,7 @@ def _draw_and_reject(task, rng):
     return drawn
 
 
+@checked
 def spell(tokens: ArrayLike) -> list[str]:
     """Name the letters of one sequence: A, B, … Z, a, … z, and numbers beyond the 52nd.
 
@@ -113,6 +119,7 @@ def spell(tokens: ArrayLike) -> list[str]:
     return [LETTERS[t] if t < len(LETTERS) else str(t) for t in np.asarray(tokens).tolist()]
 
 
+@checked
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or raise an error that names the
     problem.

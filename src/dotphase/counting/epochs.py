@@ -11,10 +11,12 @@ import numpy as np
 import optax
 from jax import Array
 
+from ..scenario.arguments import checked
 from .data import count_letters
 from .transformer import Mechanism, Weights, logits
 
 
+@checked
 @dataclass(frozen=True)
 class Recipe:
     """How to train. The defaults are the published ones; betas (0.9, 0.98) belong to Adam."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..results.json import plain
 from ..results.result import Result
+from ..scenario.arguments import checked
 from .data import CountingTask
 from .epochs import Recipe, Record, State
 from .transformer import MECHANISMS, Mechanism, Weights
@@ -33,6 +34,7 @@ class RunError(ValueError):
     """A run directory that is missing, unreadable, or belongs to another experiment."""
 
 
+@checked
 @dataclass(frozen=True)
 class Surgery:
     """The origin of weights not drawn at random: a trained `mechanism`, folded, plus `noise`·N(0,
@@ -46,6 +48,7 @@ class Surgery:
             raise ValueError(f"noise must be 0 or more, got {self.noise}")
 
 
+@checked
 @dataclass(frozen=True)
 class Experiment:
     """All settings that determine the result of a run."""
@@ -229,6 +232,7 @@ def save_checkpoint(directory: Path, run: Run) -> None:
     )
 
 
+@checked
 def load(directory: str | os.PathLike) -> Run:
     """Read a run, finished or not, from its directory.
 

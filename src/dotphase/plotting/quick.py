@@ -12,6 +12,7 @@ import numpy as np
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import numbers
+from ..scenario.arguments import checked
 from .style import BASELINE, COLOURS, MARKERS, STYLE, curve, panels, points
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def in_style(draw: Callable[P, T]) -> Callable[P, T]:
     return drawn
 
 
+@checked
 def plot(results: Any, against: str | None = None, quantity: str = "test_error") -> Figure:
     """A picture of one result, of a list of solutions and runs over the number in which their
     scenarios differ, or of the dataset of a study.

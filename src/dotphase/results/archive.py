@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as _catalogue
 from ..scenario.files import scenario_from_tables, scenario_to_tables
 from ..scenario.scenario import Scenario
@@ -50,6 +51,7 @@ def save(result: Any, path: str | Path) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+@checked
 def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Any:
     """The result that `save` wrote.
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..scenario.arguments import checked
+
 _SLOPES: dict[
     Any, Callable[[Any], Any]
 ] = {  # f′ of the functions of one variable that numpy may be asked for
@@ -231,6 +233,7 @@ class Estimate:
         return {"value": plain(self.value), "error": plain(self.error)}
 
 
+@checked
 def plus_minus(value: float, error: float) -> str:
     """`value ± error`, the error with two digits and the value cut to match: 0.003391 ± 0.000012."""
     if np.isnan(value):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import checked
 from .attentions.attention import Attention, Form
 from .checks import check_attention
 from .distribution import Distribution, distribution_of
@@ -48,6 +49,7 @@ class Structure:
         return (1, length * r_s, length * r_t) if self.joint else (length, r_s, r_t)
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Scenario:
     """One learning problem; the same object goes to the theory, to message passing, to training and

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.extras import free_memory
+from ..scenario.arguments import checked
 from ..scenario.validation import finite_number, whole_number
 from .arrays import Halves, as_floats, open_array
 from .embedding import embed
@@ -18,6 +19,7 @@ from .words import DEFAULT, keep_frequent, read_words
 LEAST, MOST = 5, 20_000  # least occurrences of a word; largest number of different words
 
 
+@checked
 def read_text(
     files: str | Path | Iterable[str | Path] = (),
     dimension: int = 200,
@@ -73,6 +75,7 @@ def read_text(
     return prepared(found, centre, whiten, deviation)
 
 
+@checked
 def read_embeddings(
     embeddings: str | Path,
     ids: str | Path,

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..scenario.arguments import checked
 from .arrays import open_array
 
 ROWS = 1 << 16  # rows of a matrix that are read at once
 
 
+@checked
 @dataclass(frozen=True, eq=False, repr=False)
 class Sentences:
     """n sentences of L tokens in d dimensions, x_l^μ = embeddings[ids[μ, l]].
@@ -206,6 +208,7 @@ class Sentences:
             unfinished.unlink(missing_ok=True)
 
 
+@checked
 def load_sentences(path: str | Path) -> Sentences:
     """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not
     read.

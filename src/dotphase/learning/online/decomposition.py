@@ -23,6 +23,7 @@ import numpy as np
 from ...finite.data.instance import Instance
 from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
+from ...scenario.arguments import checked
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
@@ -56,6 +57,7 @@ def _sum_kinds(weight, matrices):
     return (weight[:, :, None, None] * matrices[..., :, None, :, :]).sum(-4)
 
 
+@checked
 @dataclass(frozen=True)
 class Start:
     """Q = a Q* + b √d p_1 + N(0, c²), over the columns that `Attention.spread` fills.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import checked
 from ..validation import Numbers, freeze, thaw, whole_number
 from .equality import by_content
 
@@ -31,6 +32,7 @@ class Form:
     batched: bool
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Attention:
     """A map from the fields of one sample, (L, rank), to its attention matrix, (L, L).

@@ -126,6 +126,7 @@ class OptimalRidge(Result):
         ]
 
 
+@checked
 def optimal_ridge(
     scenario: Scenario,
     start: Start = "semantic",

@@ -25,7 +25,7 @@ import numpy as np
 from ...numerics.progress import Progress, counting, track
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
-from ...scenario.arguments import checked_with, number
+from ...scenario.arguments import checked, checked_with, number
 from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
 from ..solver.checks import check_minimum, check_nodes
@@ -327,6 +327,7 @@ def _checked(
     return direction
 
 
+@checked
 def critical_line(
     scenario: Scenario,
     transition: str,

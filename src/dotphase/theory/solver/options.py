@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...scenario.arguments import checked
 
+
+@checked
 @dataclass(frozen=True)
 class SolverOptions:
     """How fixed points are searched for.
