@@ -48,7 +48,7 @@ RUN = counting.Run(EXPERIMENT, NETWORK, None, None)
 PATH = finite.Path(np.arange(3.0), np.ones(3), np.ones((3, 20, 1)), 1.0)
 LETTERS = np.zeros((4, 10), int)
 SCORES = counting.Scores(ESTIMATE, ESTIMATE, ESTIMATE, ESTIMATE)
-MISSING = "/nowhere/at-all"
+MISSING = "/dev/null/at-all"
 
 FUNCTIONS = {
     # what is learned
@@ -230,13 +230,48 @@ WRONG = {  # kinds of nonsense
 WORDS = ("lowest", "reached", "lbfgs", "adam", "gd", "Adam", "sgd", "free")
 # What is no nonsense, by the argument's name: a number may be huge, and some may be negative.
 HUGE = """alpha rtol tolerance threshold hint rate time step_size ridge sigma sample_ratio temperature
-width norm deviation decay until momentum precision scale noise semantic positional response y value error
-learning_rate longest first_step longest_step longest_move far search_below fresh patience shares blur
-bias cut a b sizes correlation"""
+width norm deviation decay until momentum precision scale noise semantic positional response y value
+error learning_rate longest first_step shortest_step longest_step longest_move far search_below fresh
+added_noise in_sight ridges least_ridge last_excess kept_excess most_kept small_step small_move
+rough_residual rough_errors reached_move probe first_responses patience shares bias cut a b sizes
+correlation components p tau teacher_weights eigenvalues covariances weights values gram matrix
+spread control until tokens keep ys between parameters"""
+FILES = "path file files directory embeddings ids config text overrides"
 FINE = {
     **dict.fromkeys(HUGE.split(), ("huge",)),
-    **dict.fromkeys(("threshold", "norm", "value", "y"), ("huge", "negative")),
+    **dict.fromkeys(("threshold", "norm", "y", "response"), ("huge", "negative")),
+    **dict.fromkeys(FILES.split(), ("text",)),  # a file of any name may be there
+    (learning.Start, "semantic"): ("huge", "negative"),
+    (learning.Start, "positional"): ("huge", "negative"),
+    (comparison.NoisyStart, "semantic"): ("huge", "negative"),
+    (comparison.NoisyStart, "positional"): ("huge", "negative"),
+    (dp.Estimate, "count"): ("huge",),
+    (dp.Estimate, "value"): ("huge", "negative", "unbounded", "array"),
+    (dp.Estimate, "error"): ("huge", "negative", "unbounded", "array"),
+    (results.plus_minus, "value"): ("huge", "negative", "unbounded", "array"),
+    (results.plus_minus, "error"): ("huge", "negative", "unbounded", "array"),
+    (results.over_seeds, "values"): ("list", "array"),  # None is a seed without an answer
+    (dp.Positions, "components"): ("huge", "negative"),
+    (dp.plot, "quantity"): ("text",),  # of datasets only
+    (dp.Attention, "kind"): ("text",),
+    (heads.measure, "words"): ("list",),
+    (text.Sentences, "words"): ("list",),
+    (text.Sentences, "provenance"): ("dict",),
+    (studies.read_study, "overrides"): ("list", "dict"),  # after the file
+    (text.read_embeddings, "deviation"): ("huge", "negative"),  # after the file
+    (heads.load, "config"): tuple(WRONG),  # after the file
+    (dp.Tokens, "covariances"): ("huge", "negative", "array"),  # there are eigenvalues
+    (dp.Attention, "parameters"): ("dict",),  # its parameters are named
+    (dp.gamp, "response"): ("huge", "negative", "array"),  # of the student's rank
+    (scenario.correlated, "correlation"): ("huge", "negative"),  # tokens.covariances are not PSD
+    (counting.count_letters, "tokens"): ("array",),
+    (counting.spell, "tokens"): ("array",),
+    (counting.measure, "tokens"): ("array",),
+    (counting.scores, "tokens"): ("array",),
+    (studies.run_study, "study"): ("dict",),  # pydantic names the wrong field
+    (studies.run_study, "scheduler"): ("text",),  # an address is asked
 }
+ALIASES = {"deviation": "token_deviation"}
 
 
 def _public():
@@ -267,7 +302,8 @@ ARGUMENTS = [
     (function, name)
     for function in FUNCTIONS
     for name, argument in inspect.signature(function).parameters.items()
-    if argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL)
+    if set(WRONG) - set(FINE.get((function, name), ()))
+    and argument.kind not in (argument.VAR_KEYWORD, argument.VAR_POSITIONAL)
 ]
 
 
@@ -298,7 +334,7 @@ def complaint(function, name, wrong):
             function(**{**FUNCTIONS[function], name: wrong})
     except (ValueError, TypeError) as refused:
         message = str(refused)
-        names = {name, word_of(name), "seed" if name == "seeds" else name}
+        names = {name, word_of(name), name.removesuffix("s"), ALIASES.get(name, name)}
         named = re.match(rf"(\w+\.)?({'|'.join(names)})(\.\w+)?: ", message)
         return None if named and "\n" not in message else f"{type(refused).__name__}: {message}"
     except TooSlow:

@@ -45,7 +45,7 @@ class Surgery:
 
     def __post_init__(self) -> None:
         if not self.noise >= 0:
-            raise ValueError(f"noise must be 0 or more, got {self.noise}")
+            raise ValueError(f"noise: must be 0 or more, got {self.noise}")
 
 
 @checked
@@ -64,11 +64,11 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
             raise ValueError(
-                f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
+                f"mechanism: must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
             )
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(
-                f"seeds must be different numbers from 0 up, at least one; got {self.seeds}"
+                f"seeds: must be different numbers from 0 up, at least one; got {self.seeds}"
             )
         if self.width < 2 or self.width % 2 or self.hidden < 1:
             raise ValueError(

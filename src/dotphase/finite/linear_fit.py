@@ -16,7 +16,7 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..results.tables import numbers
-from ..scenario.arguments import checked
+from ..scenario.arguments import array, checked, checked_with
 from ..scenario.attentions import catalogue as attentions
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import no_positions
@@ -127,7 +127,7 @@ def ridge_matrix(data: Sample) -> np.ndarray:
     return np.linalg.solve(gram.T, left.T).T
 
 
-@checked
+@checked_with(matrix=array(2))
 def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> Estimate:
     """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): a student without encodings that always
     answers W.

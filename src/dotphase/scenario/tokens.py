@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import checked
+from .arguments import array, checked, checked_with
 from .scales import Scales
 from .validation import finite_number, freeze, thaw, whole_number
 
@@ -275,6 +275,7 @@ class Positions:
         return f"Positions({length} tokens, {groups} row{'s' * (groups > 1)}, |τ|² = {square})"
 
     @classmethod
+    @checked_with(p=array(2))
     def from_vectors(cls, p: ArrayLike, basis: ArrayLike | None = None) -> Positions:
         """Encodings given as vectors: τ_il = √d p_l·e_i, one row for each of d directions.
 

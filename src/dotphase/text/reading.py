@@ -53,6 +53,9 @@ def read_text(
     dimension, length = whole_number("dimension", dimension), whole_number("length", length)
     window, least = whole_number("window", window), whole_number("least", least)
     listed = [files] if isinstance(files, str | Path) else list(files)
+    for file in listed:
+        if not Path(file).is_file():
+            raise ValueError(f"files: {file}: no such file")
     everything = read_words(listed)
     corpus = keep_frequent(everything, least, MOST)
     ids = [_cut(document, length) for document in corpus.documents]

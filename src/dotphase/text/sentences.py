@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..scenario.arguments import checked
+from ..scenario.arguments import array, checked, checked_with
 from .arrays import open_array
 
 ROWS = 1 << 16  # rows of a matrix that are read at once
 
 
-@checked
+@checked_with(embeddings=array(2), ids=array(2))
 @dataclass(frozen=True, eq=False, repr=False)
 class Sentences:
     """n sentences of L tokens in d dimensions, x_l^μ = embeddings[ids[μ, l]].

@@ -27,7 +27,7 @@ from ...scenario.arguments import checked
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
-from ...scenario.validation import thaw
+from ...scenario.validation import shown, thaw
 
 NAMES = ("semantic", "positional", "mixed", "random")
 RANDOM_SCALE = 0.1
@@ -120,8 +120,8 @@ def as_start(start: str | Start) -> Start:
         "mixed": Start(semantic=1, positional=1, apart=True),
         "random": Start(noise=RANDOM_SCALE),
     }
-    if start not in named:
-        raise ValueError(f"start: expected {', '.join(NAMES)} or a Start, got {start!r}")
+    if not isinstance(start, str) or start not in named:
+        raise ValueError(f"start: expected {', '.join(NAMES)} or a Start, got {shown(start)}")
     return named[start]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import checked
+from ..arguments import array, checked, checked_with
 from ..validation import finite_number, freeze, thaw, whole_number
 from .attention import Attention
 
@@ -202,7 +202,7 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
     )
 
 
-@checked
+@checked_with(matrix=array(2))
 def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
     """Positional-only attention: S[h] = A, the same whatever the tokens say.
 
