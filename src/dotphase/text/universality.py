@@ -60,7 +60,7 @@ def variant(sentences: Sentences, name: str) -> Sentences:
     **Returns**: `Sentences` with one property changed.
     """
     if name not in VARIANTS:
-        raise ValueError(f"name: expected one of {', '.join(VARIANTS)}, got {name!r}")
+        raise ValueError(f"name: expected a variant, one of {', '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name](sentences).scaled_to(sentences.deviation)
 
 
