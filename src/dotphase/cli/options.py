@@ -194,9 +194,11 @@ def grid(option: str, text: str) -> list[float]:
     import numpy as np
 
     first, last, count = numbers(option, text, "first:last:count")
+    if np.isfinite(count) and count < 1:
+        raise ValueError(f"{option}: at least one point is needed, got {text!r}")
     if not (
         np.isfinite([first, last, count]).all()
-        and count == int(count) >= 1
+        and count == int(count)
         and (first < last or count == 1)
     ):
         raise ValueError(

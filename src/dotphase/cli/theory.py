@@ -83,7 +83,9 @@ def baseline(
     d: Annotated[
         int | None, typer.Option("--d", help="Fit at this dimension, on αd samples; else d → ∞.")
     ] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="How many realisations at finite d.")] = 8,
+    seeds: Annotated[
+        int, typer.Option("--seeds", min=1, help="How many realisations at finite d.")
+    ] = 8,
     as_json: Json = False,
 ) -> None:
     """The linear positional baseline. The best test error without looking at the tokens.

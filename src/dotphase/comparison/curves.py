@@ -22,6 +22,7 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..results.tables import brief
+from ..scenario.arguments import checked
 from ..scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ class CurveComparison(Result):
         return curves_figure(self)
 
 
+@checked
 def compare_curve(
     scenario: Scenario,
     start: Any = "semantic",

@@ -19,6 +19,7 @@ from ..overlaps.overlaps import Overlaps
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
+from ..scenario.arguments import checked
 from ..scenario.scenario import Scenario
 from ..theory.state_evolution.iteration import iterate
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@checked
 @dataclass(frozen=True)
 class NoisyStart:
     """Weights Q = a Q*E + √d p_1 b + N(0, c²): a share of the teacher, a share of the first
@@ -93,6 +95,7 @@ def _second_moment(
     return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
 
 
+@checked
 def message_passing(
     scenario: Scenario, d: int, start: NoisyStart, steps: int, seed: int
 ) -> list[Overlaps]:
@@ -168,6 +171,7 @@ class Trajectories(Result):
         return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.error, 1e-300), 0.0)
 
 
+@checked
 def follow(
     scenario: Scenario,
     d: int,

@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..scenario.arguments import checked, checked_with, whole, whole_numbers
+
 LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
+@checked_with(length=whole(), letters=whole(), samples=whole(2))
 @dataclass(frozen=True)
 class CountingTask:
     """Sequences of `length` letters out of an alphabet of `letters`, all equally likely.
@@ -30,16 +33,16 @@ class CountingTask:
             )
         if not 0 < self.train_share < 1:
             raise ValueError(
-                f"train_share must lie strictly between 0 and 1, got {self.train_share}"
+                f"train_share: must lie strictly between 0 and 1, got {self.train_share}"
             )
         if not 2 <= self.samples <= self.letters**self.length:
             raise ValueError(
-                f"cannot draw {self.samples} different sequences: "
+                f"samples: cannot draw {self.samples} different sequences: "
                 f"{self.letters} letters at {self.length} positions make {self.letters**self.length}"
             )
         if self.train_samples in (0, self.samples):
             raise ValueError(
-                f"{self.samples} samples leave nothing to train on or to validate with"
+                f"samples: {self.samples} leave nothing to train on or to validate with"
             )
 
     @property
@@ -55,6 +58,7 @@ class Data(NamedTuple):
     validation: np.ndarray
 
 
+@checked_with(tokens=whole_numbers)
 def count_letters(tokens: Any) -> Any:
     """c_i = Σ_j [t_i = t_j], the occurrences of each position's letter, over any leading axes.
 
@@ -68,6 +72,7 @@ def count_letters(tokens: Any) -> Any:
     return (tokens[..., :, None] == tokens[..., None, :]).sum(-1)
 
 
+@checked
 def make_data(task: CountingTask, seed: int) -> Data:
     """Draw and split the sequences of one seed.
 
@@ -105,6 +110,7 @@ def _draw_and_reject(task, rng):
     return drawn
 
 
+@checked_with(tokens=whole_numbers)
 def spell(tokens: ArrayLike) -> list[str]:
     """Name the letters of one sequence: A, B, … Z, a, … z, and numbers beyond the 52nd.
 
@@ -113,6 +119,7 @@ def spell(tokens: ArrayLike) -> list[str]:
     return [LETTERS[t] if t < len(LETTERS) else str(t) for t in np.asarray(tokens).tolist()]
 
 
+@checked
 def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or raise an error that names the
     problem.
@@ -122,9 +129,9 @@ def read_sentence(text: str, task: CountingTask) -> np.ndarray:
     known = LETTERS[: task.letters]
     unknown = sorted(set(text) - set(known))
     if unknown:
-        raise ValueError(f"{''.join(unknown)!r} not among the letters {known} of this run")
+        raise ValueError(f"text: {''.join(unknown)!r} not among the letters {known} of this run")
     if len(text) != task.length:
         raise ValueError(
-            f"the sentence has {len(text)} letters, this run was trained on {task.length}"
+            f"text: the sentence has {len(text)} letters, this run was trained on {task.length}"
         )
     return np.array([known.index(letter) for letter in text], np.int32)

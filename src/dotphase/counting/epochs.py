@@ -11,10 +11,12 @@ import numpy as np
 import optax
 from jax import Array
 
+from ..scenario.arguments import checked_with, number, whole
 from .data import count_letters
 from .transformer import Mechanism, Weights, logits
 
 
+@checked_with(batch=whole(), epochs=whole(), learning_rate=number(above=True))
 @dataclass(frozen=True)
 class Recipe:
     """How to train. The defaults are the published ones; betas (0.9, 0.98) belong to Adam."""
@@ -26,7 +28,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if self.optimiser not in ("adam", "sgd"):
-            raise ValueError(f"optimiser must be adam or sgd, got {self.optimiser!r}")
+            raise ValueError(f"optimiser: must be adam or sgd, got {self.optimiser!r}")
         if self.batch < 1 or self.epochs < 1 or not 0 < self.learning_rate < np.inf:
             raise ValueError(
                 "batch, epochs and learning rate must be positive, "

@@ -22,6 +22,7 @@ from ..mechanism.verdict import verdict_of
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
+from ..scenario.arguments import checked, checked_with, whole_numbers
 from .transformer import Mechanism, Weights, attention, scores
 
 
@@ -48,6 +49,7 @@ class Scores(Result):
         return verdict_of(self.position, self.content).word
 
 
+@checked_with(tokens=whole_numbers)
 def measure(
     weights: Weights, tokens: np.ndarray, mechanism: Mechanism, sequences: int = 2000
 ) -> Scores:
@@ -67,10 +69,11 @@ def require_enough(sequences: int) -> None:
     """Refuse to put an error bar on too few sequences."""
     if sequences < 2 * BLOCKS:
         raise ValueError(
-            f"need at least {2 * BLOCKS} validation sequences for an error bar, got {sequences}"
+            f"sequences: at least {2 * BLOCKS} validation sequences are needed for an error bar, got {sequences}"
         )
 
 
+@checked
 def mean_scores(listed: Sequence[Scores]) -> Scores:
     """Mean over independently trained and measured seeds, with its standard error s/√n.
 
@@ -93,6 +96,7 @@ def no_scores() -> Scores:
     return Scores(*(Estimate(np.nan, np.inf) for _ in fields(Scores)))
 
 
+@checked
 def separation(a: Estimate, b: Estimate) -> float:
     """|a − b| in units of its standard error; infinite for two exact and different values.
 

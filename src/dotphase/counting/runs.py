@@ -19,6 +19,7 @@ import numpy as np
 from ..numerics.files import UNFINISHED, written_whole
 from ..results.json import plain
 from ..results.result import Result
+from ..scenario.arguments import checked
 from .data import CountingTask
 from .epochs import Recipe, Record, State
 from .transformer import MECHANISMS, Mechanism, Weights
@@ -33,6 +34,7 @@ class RunError(ValueError):
     """A run directory that is missing, unreadable, or belongs to another experiment."""
 
 
+@checked
 @dataclass(frozen=True)
 class Surgery:
     """The origin of weights not drawn at random: a trained `mechanism`, folded, plus `noise`·N(0,
@@ -43,9 +45,10 @@ class Surgery:
 
     def __post_init__(self) -> None:
         if not self.noise >= 0:
-            raise ValueError(f"noise must be 0 or more, got {self.noise}")
+            raise ValueError(f"noise: must be 0 or more, got {self.noise}")
 
 
+@checked
 @dataclass(frozen=True)
 class Experiment:
     """All settings that determine the result of a run."""
@@ -61,11 +64,11 @@ class Experiment:
     def __post_init__(self) -> None:
         if self.mechanism not in MECHANISMS:
             raise ValueError(
-                f"mechanism must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
+                f"mechanism: must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
             )
         if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
             raise ValueError(
-                f"seeds must be different numbers from 0 up, at least one; got {self.seeds}"
+                f"seeds: must be different numbers from 0 up, at least one; got {self.seeds}"
             )
         if self.width < 2 or self.width % 2 or self.hidden < 1:
             raise ValueError(
@@ -227,6 +230,7 @@ def save_checkpoint(directory: Path, run: Run) -> None:
     )
 
 
+@checked
 def load(directory: str | os.PathLike) -> Run:
     """Read a run, finished or not, from its directory.
 

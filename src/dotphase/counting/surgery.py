@@ -21,6 +21,7 @@ from ..mechanism.distance import attention_distance
 from ..numerics.progress import Progress
 from ..results.json import plain
 from ..results.result import Result
+from ..scenario.arguments import checked
 from .epochs import Recipe, evaluate
 from .metrics import Scores, measure
 from .runs import Experiment, Run, Surgery, prepared
@@ -63,6 +64,7 @@ class Recovery(Result):
         return f"seed {self.seed}, after surgery: {verdicts}, moved {self.moved_share:.2%} of the way it had come"
 
 
+@checked
 @partial(jax.jit, static_argnames="mechanism")
 def operate(weights: Weights, mechanism: Mechanism, key: Array, noise: float) -> Weights:
     """Fold the restriction into one seed's weights, and add noise·N(0, 1) to every one of them.
@@ -83,6 +85,7 @@ def surgery_of(
     )
 
 
+@checked
 @single_precision
 def perform(
     run: Run,
@@ -108,6 +111,7 @@ def perform(
     return train_from(operated, experiment, directory, on_epoch, progress)
 
 
+@checked
 def what_stayed(before: Run, after: Run) -> list[Recovery]:
     """Compare a trained run with the run that followed its surgery, seed by seed, on the validation
     data.

@@ -12,6 +12,7 @@ import numpy as np
 from jax import Array
 
 from ..numerics.progress import Progress, reporting
+from ..scenario.arguments import checked
 from . import runs
 from .data import Data, make_data
 from .epochs import Record, State, compiled_epoch
@@ -46,6 +47,7 @@ def single_precision(function: Callable[Arguments, Answer]) -> Callable[Argument
     return in_single_precision
 
 
+@checked
 @single_precision
 def train(
     experiment: Experiment,
@@ -67,6 +69,7 @@ def train(
     return train_from(initial, experiment, directory, on_epoch, progress)
 
 
+@checked
 @single_precision
 def train_from(
     initial: Weights,
@@ -114,6 +117,7 @@ def train_from(
     return run
 
 
+@checked
 def all_data(experiment: Experiment) -> Data:
     """The data of all seeds, (seeds, samples, length): each seed draws its own.
 

@@ -20,6 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from ..scenario.arguments import checked
 from .data import CountingTask
 
 Mechanism = Literal["semantic", "positional", "free"]
@@ -42,6 +43,7 @@ class Weights(NamedTuple):
     b_out: Array  # (L+1,)
 
 
+@checked
 @partial(jax.jit, static_argnames=("task", "width", "hidden"))
 def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int = 128) -> Weights:
     """Random weights: embeddings N(0, 1), matrices uniform in ±1/√rows, biases 0, LayerNorm the
@@ -78,6 +80,7 @@ def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int
     )
 
 
+@checked
 def fold(weights: Weights, mechanism: Mechanism) -> Weights:
     """Write a mechanism's restriction into the weights: the same model, in the free
     parameterisation.
@@ -101,6 +104,7 @@ def fold(weights: Weights, mechanism: Mechanism) -> Weights:
     )
 
 
+@checked
 @partial(jax.jit, static_argnames="mechanism")
 def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The attention probabilities A (..., L, L) of `tokens` (..., L); row i is the attention of
@@ -111,6 +115,7 @@ def attention(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism
     return jax.nn.softmax(scores(weights, tokens, mechanism), axis=-1)
 
 
+@checked
 @partial(jax.jit, static_argnames="mechanism")
 def scores(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The scores s (..., L, L) of `tokens` (..., L), before the softmax.
@@ -134,6 +139,7 @@ def scores(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = 
     )
 
 
+@checked
 @partial(jax.jit, static_argnames="mechanism")
 def logits(weights: Weights, tokens: Array | np.ndarray, mechanism: Mechanism = "free") -> Array:
     """The logits (..., L, L+1) of the counts 0..L at every position of `tokens` (..., L).

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results.result import Result
+from ..scenario.arguments import array, checked, checked_with, whole
 from .training.objective import Objective
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ class Curvature(Result):
         return "saddle" if self.eigenvalues[0] < -error else "flat"
 
 
+@checked_with(weights=array(2), count=whole(most=10**4))
 def lowest_curvatures(
     objective: Objective, weights: np.ndarray, count: int = 3, seed: int = 0
 ) -> Curvature:
@@ -158,6 +160,7 @@ class Path(Result):
         return float(self.loss.max() - max(self.loss[0], self.loss[-1]))
 
 
+@checked_with(first=array(2), last=array(2))
 def straight_path(
     objective: Objective, first: np.ndarray, last: np.ndarray, points: int = 41
 ) -> Path:
@@ -175,6 +178,7 @@ def straight_path(
     return _path(objective, np.stack([(1 - t) * first + t * last for t in position]))
 
 
+@checked
 def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float = 0.5) -> Path:
     """The path after sliding downhill, ends fixed and points kept equidistant (the string method).
 
@@ -193,6 +197,7 @@ def relaxed_path(objective: Objective, path: Path, steps: int = 100, rate: float
     return _path(objective, weights)
 
 
+@checked_with(anchor=array(2), weights=array(2))
 def nearest_image(objective: Objective, anchor: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Q O with O the orthogonal matrix that brings Q nearest to `anchor`, if F(QO) = F(Q); else Q.
 

@@ -16,6 +16,7 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..results.tables import numbers
+from ..scenario.arguments import array, checked, checked_with
 from ..scenario.attentions import catalogue as attentions
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import no_positions
@@ -83,6 +84,7 @@ class LinearFits(Result):
         }
 
 
+@checked
 def fit_linear(
     scenario: Scenario,
     d: int | None = None,
@@ -125,6 +127,7 @@ def ridge_matrix(data: Sample) -> np.ndarray:
     return np.linalg.solve(gram.T, left.T).T
 
 
+@checked_with(matrix=array(2))
 def linear_test_error(instance: Instance, matrix: np.ndarray, rule: Rule | None = None) -> Estimate:
     """E‖(T[xQ*/√d] − W)x‖²/(dL) for a given W, (L, L): a student without encodings that always
     answers W.

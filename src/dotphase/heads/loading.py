@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..scenario.arguments import checked
 from ..text.arrays import Halves, array_names, as_floats, open_array
 from .layouts import LAYOUTS, Projections, Rotary, scores_of
 
@@ -77,6 +78,7 @@ class FirstLayer:
         return f"FirstLayer({self.heads} heads, {len(self.embedding)} words, {self.origin})"
 
 
+@checked
 def load(file: str | Path, config: dict[str, Any] | str | Path | None = None) -> FirstLayer:
     """The heads of the first layer of a model in a file.
 

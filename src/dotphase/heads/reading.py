@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..scenario.arguments import checked
 from ..text.words import read_words
 
 if TYPE_CHECKING:
     from .loading import FirstLayer
 
 
+@checked
 def read_ids(model: FirstLayer, text: str | Path | None = None, length: int = 16) -> np.ndarray:
     """Sentences of `length` consecutive tokens, (n, L), for `measure`.
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..results.estimate import Estimate
 from ..results.statistics import over_seeds
+from ..scenario.arguments import array, checked_with, function
 
 
 class Permutation(NamedTuple):
@@ -29,6 +30,7 @@ class Permutation(NamedTuple):
     symbolic: Estimate
 
 
+@checked_with(ids=array(2), head=function)
 def permutation_scores(
     head: Callable[[np.ndarray], np.ndarray],
     ids: np.ndarray,

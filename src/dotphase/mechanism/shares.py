@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..results.estimate import Estimate
-from ..scenario.arguments import checked
+from ..scenario.arguments import array, checked_with
 from .entries import Entries, entries_of
 from .fit import RIDGE, centred, check_separable, comparable_groups, fit_without_blocks, summing
 
@@ -46,7 +46,7 @@ class Shares:
     pairs: np.ndarray
 
 
-@checked
+@checked_with(scores=array(4), ids=array(2))
 def measure_shares(
     scores: np.ndarray, ids: np.ndarray, causal: bool = False, most_pairs: int = 4000
 ) -> Shares:

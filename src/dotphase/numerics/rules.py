@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from ..results.estimate import Estimate
+from ..scenario.arguments import checked
 
 
 class Nodes(NamedTuple):
@@ -44,6 +45,7 @@ class Rule(Protocol):
         ...
 
 
+@checked
 @dataclass(frozen=True)
 class Sobol:
     """Randomised quasi-Monte Carlo: independent scrambles of Sobol' points, mapped to normals.
@@ -100,6 +102,7 @@ class Sobol:
         return Estimate(mean, self.error(values - mean))
 
 
+@checked
 @dataclass(frozen=True)
 class GaussHermite:
     """Tensor Gauss–Hermite of `order` nodes per dimension; the error is the largest change from the

@@ -12,6 +12,8 @@ import numpy as np
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import numbers
+from ..scenario.arguments import check_varied, checked, listed
+from ..scenario.validation import shown
 from .style import BASELINE, COLOURS, MARKERS, STYLE, curve, panels, points
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ def in_style(draw: Callable[P, T]) -> Callable[P, T]:
     return drawn
 
 
+@checked
 def plot(results: Any, against: str | None = None, quantity: str = "test_error") -> Figure:
     """A picture of one result, of a list of solutions and runs over the number in which their
     scenarios differ, or of the dataset of a study.
@@ -66,7 +69,14 @@ def plot(results: Any, against: str | None = None, quantity: str = "test_error")
         from .datasets import draw_dataset
 
         return draw_dataset(results, against, quantity)
-    return draw_solutions(list(results), against)
+    listed("results", results)
+    drawn = list(results)
+    for each in drawn:
+        if not hasattr(each, "scenario"):
+            raise ValueError(f"results: expected solutions and runs, got {shown(each)}")
+        if against is not None:
+            check_varied({"scenario": each.scenario, "against": against})
+    return draw_solutions(drawn, against)
 
 
 @in_style
@@ -79,7 +89,7 @@ def draw_solutions(
     `baseline`: pairs of a parameter and the linear baseline's test error there.
     """
     if not results:
-        raise ValueError("plot: there is nothing to draw")
+        raise ValueError("results: there is nothing to draw")
     against = varying([result.scenario for result in results]) if against is None else against
     figure, axes = panels(1, 3, 3.1, 9.5)
     names = list(dict.fromkeys(_branch(result) for result in results))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.files import written_whole
+from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as _catalogue
 from ..scenario.files import scenario_from_tables, scenario_to_tables
 from ..scenario.scenario import Scenario
@@ -47,6 +48,7 @@ def save(result: Any, path: str | Path) -> None:
             file.writestr(f"{number}.npy", buffer.getvalue())
 
 
+@checked
 def load(path: str | Path, functions: Iterable[Callable] | Mapping[str, Callable] = ()) -> Any:
     """The result that `save` wrote.
 

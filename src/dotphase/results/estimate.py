@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..scenario.validation import shown, whole_number
+
 _SLOPES: dict[
     Any, Callable[[Any], Any]
 ] = {  # f′ of the functions of one variable that numpy may be asked for
@@ -31,6 +33,20 @@ _OPERATORS: dict[Any, Callable[[Any, Any], Any]] = {
     np.true_divide: operator.truediv,
     np.power: operator.pow,
 }
+
+
+def _floats(name: str, value: Any) -> Any:
+    """A float, or an array of them; not a number where nothing is known."""
+    if type(value) is float:
+        return value
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf" and (array.dtype.kind != "O" or None in array):
+            raise TypeError
+        array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected numbers, got {shown(value)}") from None
+    return array if array.ndim else float(array)
 
 
 class Estimate:
@@ -62,11 +78,16 @@ class Estimate:
 
     def __init__(self, value: Any, error: Any = 0.0, count: int | None = None) -> None:
         value, error = (getattr(part, "value", part) for part in (value, error))
-        if np.ndim(value) == 0:
-            value, error = float(value), float(error)
-        else:
-            value = np.asarray(value, dtype=np.float64)
-            error = np.array(np.broadcast_to(np.asarray(error, dtype=np.float64), value.shape))
+        value = _floats("value", value)
+        error = _floats("error", error)
+        if np.shape(error) != np.shape(value):
+            try:
+                error = np.array(np.broadcast_to(error, np.shape(value)))
+            except ValueError:
+                shapes = f"shape {np.shape(error)}, that of the value is {np.shape(value)}"
+                raise ValueError(f"error: of {shapes}") from None
+        if count is not None:
+            whole_number("count", count, 0)
         for name, part in (("value", value), ("error", error), ("count", count)):
             object.__setattr__(self, name, part)
 
@@ -233,6 +254,7 @@ class Estimate:
 
 def plus_minus(value: float, error: float) -> str:
     """`value ± error`, the error with two digits and the value cut to match: 0.003391 ± 0.000012."""
+    value, error = _floats("value", value), _floats("error", error)
     if np.isnan(value):
         return "no value"
     if not np.isfinite(value) or not np.isfinite(error):

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..scenario.arguments import checked, checked_with, values
 from .estimate import Estimate
 
 if TYPE_CHECKING:
     import xarray
 
 
+@checked
 def over_seeds(values: Sequence[Any], control: Sequence[float] | None = None) -> Estimate:
     """The average of `values`, one number or array per seed, and its standard error s/√n.
 
@@ -26,6 +28,7 @@ def over_seeds(values: Sequence[Any], control: Sequence[float] | None = None) ->
       with. Then the answer is the value at control = 0 of a straight line through the seeds: the
       same expectation up to the line's curvature, with less scatter.
     """
+    values = list(values)
     kept = [k for k, value in enumerate(values) if value is not None]
     known = np.array([values[k] for k in kept], dtype=np.float64)
     count = len(known)
@@ -93,6 +96,7 @@ def dimension(values: xarray.DataArray, name: str) -> str | None:
     return next((str(d) for d in values.dims if d == name or str(d).endswith(f"_{name}")), None)
 
 
+@checked_with(sizes=values)
 def at_infinite_size(sizes: ArrayLike, estimates: Sequence[Estimate]) -> Estimate:
     """The value at 1/d = 0 of a straight line in 1/d, weighed by the errors of the estimates.
 

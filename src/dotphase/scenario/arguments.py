@@ -1,41 +1,50 @@
 """One check for the arguments of all public functions, by name: a name means the same everywhere.
 
-`@checked` refuses a wrong argument before anything is computed, with a `ValueError` in one line that
-begins with the argument's name. The default of an argument is always accepted, and
-None where its annotation has it.
+`@checked`, on a function or a class, refuses a wrong argument before anything is computed, with a
+`ValueError` in one line that begins with the argument's name. An argument whose name has no check
+has that of its annotation. The default of an argument is always accepted, and None where its
+annotation has it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, get_args
 
-from .validation import finite_number, shown, whole_number
+from .validation import finite_number, freeze, shown, whole_number
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
 LARGEST = 10**15  # of whole numbers
 
 
-def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Check the arguments that `CHECKS` has by their names."""
+def checked(function: F) -> F:
+    """Check the arguments that have a check by their names or annotations."""
     return checked_with()(function)
 
 
-def checked_with(**special: Check) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def checked_with(**special: Check) -> Callable[[F], F]:
     """The same, with `special` checks for arguments that are another thing in this function."""
-    return lambda function: _checked(function, CHECKS | special)
+    return lambda function: _checked(function, special)
 
 
-def _checked(function: Callable[P, R], checks: dict[str, Check]) -> Callable[P, R]:
+def _checked(function: Any, special: dict[str, Check]) -> Any:
+    if isinstance(function, type):
+        function.__init__ = _checked(function.__init__, special)  # type: ignore[misc]
+        return function
     form = signature(function)
-    known = {name: checks[name] for name in form.parameters if name in checks}
+    checks = {
+        name: special.get(name) or CHECKS.get(name) or by_annotation(parameter.annotation)
+        for name, parameter in form.parameters.items()
+    }
+    known = {name: check for name, check in checks.items() if check is not None}
 
     @wraps(function)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+    def call(*args: Any, **kwargs: Any) -> Any:
         try:
             given = form.bind(*args, **kwargs).arguments
         except TypeError:
@@ -43,14 +52,30 @@ def _checked(function: Callable[P, R], checks: dict[str, Check]) -> Callable[P, 
         for name, check in known.items():
             if name in given and not _left_out(given[name], form.parameters[name]):
                 check(name, given[name])
+        check_varied(given)
         return function(*args, **kwargs)
 
     return call
 
 
+def check_varied(given: Mapping[str, Any]) -> None:
+    """What is varied has to be a number of the scenario."""
+    for name in ("along", "across", "against", "parameters"):
+        if name in given and "scenario" in given:
+            try:
+                given["scenario"].value_of(given[name])
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+
+
 def _left_out(value: Any, parameter: Parameter) -> bool:
     """Whether a value is the default, or None where the annotation allows it."""
     return value is parameter.default or (value is None and "None" in str(parameter.annotation))
+
+
+def _one(name: str) -> str:
+    article = "" if name.endswith("s") else "an " if name[0] in "AEIO" else "a "
+    return article + name
 
 
 def kind(*names: str, example: str = "") -> Check:
@@ -59,16 +84,16 @@ def kind(*names: str, example: str = "") -> Check:
     def check(name: str, value: Any) -> None:
         if not any(parent.__name__ in names for parent in type(value).__mro__):
             such = f", such as {example}" if example else ""
-            wanted = " or ".join(f"{'an' if n[0] in 'AEIO' else 'a'} {n}" for n in names)
+            wanted = " or ".join(_one(n) for n in names)
             raise ValueError(f"{name}: expected {wanted}{such}, got {type(value).__name__}")
 
     return check
 
 
-def whole(least: int = 1) -> Check:
+def whole(least: int = 1, most: int = LARGEST) -> Check:
     def check(name: str, value: Any) -> None:
-        if whole_number(name, value, least) > LARGEST:
-            raise ValueError(f"{name}: at most {LARGEST:g}, got {shown(value)}")
+        if whole_number(name, value, least) > most:
+            raise ValueError(f"{name}: at most {most:g}, got {shown(value)}")
 
     return check
 
@@ -93,8 +118,152 @@ def flag(name: str, value: Any) -> None:
 
 def listed(name: str, value: Any) -> None:
     """Something one can go through, but not a word."""
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+    wrong = isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable)
+    if wrong or len(getattr(value, "shape", (1,))) != 1:
         raise ValueError(f"{name}: expected a list, got {shown(value)}")
+
+
+def text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: expected a text, got {shown(value)}")
+
+
+def path(name: str, value: Any) -> None:
+    """The name of a file or folder."""
+    if not isinstance(value, str | os.PathLike) or not str(value) or "\0" in str(value):
+        raise ValueError(f"{name}: expected the name of a file, got {shown(value)}")
+
+
+def real(name: str, value: Any) -> None:
+    """A finite number of either sign."""
+    freeze(name, value, ndim=0)
+    if isinstance(value, bool):
+        raise ValueError(f"{name}: expected a number, got {value}")
+
+
+def numbers(name: str, value: Any) -> None:
+    """An array of finite numbers, not empty."""
+    held = freeze(name, getattr(value, "value", value))
+    if not _all(held):
+        raise ValueError(f"{name}: expected numbers, got shape {getattr(value, 'shape', (0,))}")
+
+
+def _all(held: Any) -> list[float]:
+    return [one for part in held for one in _all(part)] if isinstance(held, tuple) else [held]
+
+
+def values(name: str, value: Any) -> None:
+    """Numbers in a list, of which there is one at least; what can be read once only is not read."""
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        numbers(name, list(value))
+        freeze(name, value, ndim=1)
+
+
+def between(name: str, value: Any) -> None:
+    values(name, value)
+    ends = list(value)
+    if len(ends) != 2 or not ends[0] < ends[1]:
+        raise ValueError(f"{name}: expected two numbers, low < high, got {shown(value)}")
+
+
+def array(ndim: int) -> Check:
+    """Finite numbers in `ndim` dimensions."""
+
+    def check(name: str, value: Any) -> None:
+        numbers(name, value)
+        freeze(name, value, ndim=ndim)
+
+    return check
+
+
+def listed_kind(*names: str) -> Check:
+    """A list, not empty, of instances of these classes."""
+
+    def check(name: str, value: Any) -> None:
+        listed(name, value)
+        if hasattr(value, "__len__"):
+            if not len(value):
+                raise ValueError(f"{name}: expected one at least, got none")
+            for each in value:
+                kind(*names)(name, each)
+
+    return check
+
+
+def _under(word: str, above: bool = False, most: float = float("inf")) -> Check:
+    """A number under the name that the code has for it."""
+    return lambda name, value: finite_number(word, value, above, most)
+
+
+def _step_size(name: str, value: Any) -> None:
+    if not callable(value):
+        numbers(name, value)
+
+
+def _files(name: str, value: Any) -> None:
+    if isinstance(value, str | os.PathLike):
+        path(name, value)
+        return
+    listed(name, value)
+    for each in value if hasattr(value, "__len__") else ():
+        path(name, each)
+
+
+def _functions(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        listed(name, value)
+    if hasattr(value, "__len__"):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            function(name, each)
+
+
+def key(name: str, value: Any) -> None:
+    """A key of JAX's random numbers."""
+    if "key" not in str(getattr(value, "dtype", "")):
+        raise ValueError(f"{name}: expected a key, such as jax.random.key(0), got {shown(value)}")
+
+
+def whole_numbers(name: str, value: Any) -> None:
+    """An array of whole numbers, traced by JAX or not."""
+    dtype = str(getattr(value, "dtype", ""))
+    if "int" in dtype and getattr(value, "size", 0):
+        return
+    held = _all(freeze(name, value))
+    if not held or any(each != int(each) for each in held) or not hasattr(value, "__len__"):
+        raise ValueError(f"{name}: expected whole numbers in an array, got {shown(value)}")
+
+
+def function(name: str, value: Any) -> None:
+    if not callable(value):
+        raise ValueError(f"{name}: expected a function, got {shown(value)}")
+
+
+def mapping(name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{name}: expected a dictionary, got {shown(value)}")
+
+
+def _words(name: str, value: Any) -> None:
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        if getattr(value, "dtype", None) is not None and value.dtype.kind not in "OUS":
+            raise ValueError(f"{name}: expected words, got numbers")
+        for each in value:
+            text(name, each)
+
+
+def two_of(*allowed: str) -> Check:
+    """Two of these words."""
+
+    def check(name: str, value: Any) -> None:
+        _words(name, value)
+        for each in value:
+            word(*allowed)(name, each)
+        if len(value) != 2:
+            raise ValueError(f"{name}: expected two words, got {shown(value)}")
+
+    return check
 
 
 def _minimum(name: str, value: Any) -> None:
@@ -118,8 +287,32 @@ def _seeds(name: str, value: Any) -> None:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
         for seed in value if hasattr(value, "__len__") else ():
             whole_number("seed", seed, 0)
+        if hasattr(value, "__len__") and not len(value):
+            raise ValueError(f"{name}: at least one is needed, got none")
     else:
         whole(0)(name, value)
+
+
+def _wholes(name: str, value: Any) -> None:
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        for each in value:
+            whole_number(name, each, 0)
+
+
+def _overlaps(name: str, value: Any) -> None:
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        for each in value:
+            kind("Overlaps", "Solution")(name, each)
+
+
+def _starts(name: str, value: Any) -> None:
+    wrong = not isinstance(value, str) and (
+        not isinstance(value, Iterable) or isinstance(value, bytes)
+    )
+    if wrong or hasattr(value, "dtype") or value == "":
+        raise ValueError(f"{name}: expected starts by name, in a list, got {shown(value)}")
 
 
 def _progress(name: str, value: Any) -> None:
@@ -127,6 +320,81 @@ def _progress(name: str, value: Any) -> None:
         flag(name, value)
 
 
+def by_annotation(annotation: Any) -> Check | None:
+    """The check of an annotation, such as `int`, `float | None`, `Literal["a", "b"]` or a class of
+    this package."""
+    if get_args(annotation) and all(isinstance(each, str) for each in get_args(annotation)):
+        return word(*get_args(annotation))
+    plain = isinstance(annotation, type) and not get_args(annotation)
+    written = annotation.__name__ if plain else str(annotation)
+    written = re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", written)
+    written = re.sub(r" \| None$", "", written).replace("NoneType", "None")
+    if all(name in CLASSES for name in written.split(" | ")):
+        return kind(*written.split(" | "))
+    return ANNOTATIONS.get(written)
+
+
+CLASSES = (
+    "Attention",
+    "CountingTask",
+    "Estimate",
+    "Experiment",
+    "FirstLayer",
+    "MeasuredTokens",
+    "NoisyStart",
+    "Objective",
+    "Overlaps",
+    "Path",
+    "Positions",
+    "Recipe",
+    "Run",
+    "Sample",
+    "Scales",
+    "Sentences",
+    "Sobol",
+    "Surgery",
+    "Tokens",
+    "Weights",
+)
+ANNOTATIONS: dict[str, Check] = {
+    "int": whole(0),
+    "float": real,
+    "bool": flag,
+    "str": text,
+    "str | Path": path,
+    "str | PathLike": path,
+    "str | Path | Iterable[str | Path]": _files,
+    "ArrayLike": numbers,
+    "float | ArrayLike": numbers,
+    "ndarray": numbers,
+    "ndarray | float": numbers,
+    "Array | ndarray": whole_numbers,
+    "Array": key,
+    "Iterable[int]": _wholes,
+    "tuple[int, ...]": _wholes,
+    "Iterable[float]": values,
+    "Sequence[float]": values,
+    "tuple[float, ...]": values,
+    "tuple[float, float]": values,
+    "tuple[tuple[float, float], ...]": array(2),
+    "Sequence[str]": _words,
+    "Iterable[str]": _words,
+    "tuple[str, ...]": _words,
+    "Sequence[Any]": listed,
+    "Sequence[Estimate]": listed_kind("Estimate"),
+    "Sequence[Scores]": listed_kind("Scores"),
+    "Sequence[Rule]": listed_kind("Sobol", "GaussHermite"),
+    "Iterable[Overlaps]": _overlaps,
+    "StepSize": _step_size,
+    "dict[str, Any]": mapping,
+    "Mapping[str, ArrayLike]": mapping,
+    "Security": kind("Security"),
+    "Study | dict[str, Any]": kind("Study", "dict"),
+    "Callable[..., Any]": function,
+    "Callable[[Run], None]": function,
+    "Callable[[ndarray], ndarray]": function,
+    "Iterable[Callable] | Mapping[str, Callable]": _functions,
+}
 CHECKS: dict[str, Check] = {
     "scenario": kind("Scenario", example="dotphase.paper()"),
     "instance": kind("Instance", example="dotphase.sample(scenario, d=100).instance"),
@@ -146,13 +414,39 @@ CHECKS: dict[str, Check] = {
     "most_pairs": whole(),
     "permutations": whole(0),
     "count": whole(),
-    "rank": whole(),
-    "student_rank": whole(),
-    "teacher_rank": whole(),
+    "rank": whole(most=1000),
+    "student_rank": whole(most=1000),
+    "heads": whole(most=1000),
+    "length": whole(most=10_000),
+    "groups": whole(most=10**6),
+    "dimension": whole(),
+    "window": whole(),
+    "least": whole(),
+    "inner": whole(),
+    "points": whole(2, most=10**6),
+    "repeats": whole(),
+    "records": whole(),
+    "paths": whole(),
+    "replicates": whole(),
+    "max_evaluations": whole(),
+    "searching": whole(0),
+    "sequences": whole(),
+    "scan": whole(2, most=10**6),
+    "workers": whole(most=10_000),
+    "between": between,
+    "starts": _starts,
+    "alpha": _under("sample_ratio", above=True),
+    "omega": _under("mixing", most=1),
+    "sigma": _under("token_deviation", above=True),
+    "ridge": number(),
+    "time": number(above=True),
+    "scale": number(above=True),
+    "noise": number(),
+    "cut": number(),
+    "patience": number(),
     "rtol": number(above=True),
     "tolerance": number(above=True),
     "damping": number(most=1),
-    "threshold": number(),
     "rate": number(above=True),
     "hint": number(),
     "causal": flag,

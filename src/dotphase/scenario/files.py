@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from ..numerics.extras import require
+from .arguments import checked
 from .attentions.attention import Attention
 from .scenario import Scenario
 from .tables import ScenarioTable, validated
 from .tokens import Tokens
 
 
+@checked
 def read_scenario(path: str | Path) -> Scenario:
     """The scenario described by a TOML file; a `ValueError` names the field that is wrong.
 
@@ -33,6 +35,7 @@ def read_scenario(path: str | Path) -> Scenario:
         raise ValueError(f"scenario file {path}: {error}") from None
 
 
+@checked
 def write_scenario(scenario: Scenario, path: str | Path) -> None:
     """Write a `scenario` of built-in parts to the file `path`, so that `read_scenario` gives an
     equal one.
@@ -44,6 +47,7 @@ def write_scenario(scenario: Scenario, path: str | Path) -> None:
     Path(path).write_text(scenario_to_toml(scenario), encoding="utf-8")
 
 
+@checked
 def scenario_from_toml(text: str) -> Scenario:
     """The scenario a TOML `text` describes.
 
@@ -59,6 +63,7 @@ def scenario_from_tables(document: dict[str, Any]) -> Scenario:
     return validated(ScenarioTable, document).build()
 
 
+@checked
 def scenario_to_toml(scenario: Scenario) -> str:
     """A TOML text that `scenario_from_toml` reads back to an equal `scenario`.
 

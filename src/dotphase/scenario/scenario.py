@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import checked
 from .attentions.attention import Attention, Form
 from .checks import check_attention
 from .distribution import Distribution, distribution_of
@@ -48,6 +49,7 @@ class Structure:
         return (1, length * r_s, length * r_t) if self.joint else (length, r_s, r_t)
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Scenario:
     """One learning problem; the same object goes to the theory, to message passing, to training and
@@ -229,7 +231,7 @@ def _check_table(scenario: Scenario) -> None:
     gamma, tau, pi = scenario.tokens.gamma, scenario.positions.tau, scenario._pi
     if tau.shape[1] != scenario.length:
         raise ValueError(
-            f"positions: for {tau.shape[1]} tokens, but the tokens are {scenario.length}"
+            f"positions: for {tau.shape[1]} tokens, but the tokens are {scenario.length}{_as_vectors(tau, scenario)}"
         )
     rows = {"tokens": len(gamma), "positions": len(tau)} | (
         {} if pi is None else {"teacher_weights": len(pi)}
@@ -256,6 +258,12 @@ def _check_table(scenario: Scenario) -> None:
             raise ValueError(
                 "tokens.covariances: tokens that are copies of one another; ⟨Γ ππᵀ⟩ must be positive definite"
             )
+
+
+def _as_vectors(tau: np.ndarray, scenario: Scenario) -> str:
+    """A remark where encodings seem to be vectors, (L, d)."""
+    vectors = len(tau) == scenario.length
+    return "; vectors p of shape (L, d) are Positions.from_vectors(p)" if vectors else ""
 
 
 def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Attention]:

@@ -14,10 +14,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .arguments import array, checked, checked_with
 from .scales import Scales
 from .validation import finite_number, freeze, thaw, whole_number
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Tokens:
     """Covariances of the tokens x_1 … x_L, whose Σ_l (and cross-covariances) share an eigenbasis.
@@ -180,6 +182,7 @@ def _checked(scales: Scales | None, length: int) -> Scales | None:
     return None if scales.trivial else scales
 
 
+@checked
 def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
     """Σ_l = σ_l² I: one group of directions.
 
@@ -200,6 +203,7 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
     return Tokens(np.broadcast_to(sigma**2, (1, length)))
 
 
+@checked
 def correlated(
     length: int, deviation: float | ArrayLike = 1.0, correlation: float | ArrayLike = 0.0
 ) -> Tokens:
@@ -222,6 +226,7 @@ def correlated(
     return Tokens(covariances=[np.outer(sigma, sigma) * c])
 
 
+@checked
 def exponential_correlation(length: int, decay: float) -> np.ndarray:
     """Correlations that fall by the same factor from token to token: c_ll' = `decay`^|l − l'|, (L,
     L).
@@ -239,6 +244,7 @@ def exponential_correlation(length: int, decay: float) -> np.ndarray:
     return np.power(factor, apart)
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Positions:
     """Positional encodings p_1 … p_L of norm O(1), seen by the student only.
@@ -269,6 +275,7 @@ class Positions:
         return f"Positions({length} tokens, {groups} row{'s' * (groups > 1)}, |τ|² = {square})"
 
     @classmethod
+    @checked_with(p=array(2))
     def from_vectors(cls, p: ArrayLike, basis: ArrayLike | None = None) -> Positions:
         """Encodings given as vectors: τ_il = √d p_l·e_i, one row for each of d directions.
 
@@ -291,6 +298,7 @@ class Positions:
         return cls(np.sqrt(d) * (vectors @ e).T)
 
 
+@checked
 def in_groups(tokens: Tokens, positions: Positions, groups: int) -> tuple[Tokens, Positions]:
     """Fewer groups of directions. Directions are sorted by their mean eigenvalue and cut into
     `groups` parts; those of a part share their mean Γ.
@@ -323,6 +331,7 @@ def in_groups(tokens: Tokens, positions: Positions, groups: int) -> tuple[Tokens
     return found, Positions(np.concatenate(rows))
 
 
+@checked
 def opposite_positions(norm: float = 1.0) -> Positions:
     """The paper's two positions, p_1 = −p_2 = (1, …, 1)/√d, times `norm`.
 
@@ -333,6 +342,7 @@ def opposite_positions(norm: float = 1.0) -> Positions:
     return Positions([[norm, -norm]])
 
 
+@checked
 def no_positions(length: int) -> Positions:
     """p_l = 0: the student sees the tokens alone.
 
@@ -345,6 +355,7 @@ def no_positions(length: int) -> Positions:
     return Positions(np.zeros((1, length)))
 
 
+@checked
 def positions_from_gram(gram: ArrayLike) -> Positions:
     """Encodings with given scalar products p_l·p_l' = `gram`, (L, L), for isotropic tokens.
 

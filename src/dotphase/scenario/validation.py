@@ -63,6 +63,8 @@ def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
         raise ValueError(
             f"{name}: expected numbers in a rectangular array, got {shown(values)}"
         ) from None
+    if given.dtype.kind in "SU":
+        raise ValueError(f"{name}: expected numbers, got {shown(values)}")
     if np.iscomplexobj(given):
         raise ValueError(f"{name}: expected real numbers, got complex ones")
     if ndim is not None and array.ndim != ndim:

@@ -106,6 +106,7 @@ class CommonBasis(Result):
         return given, normals * np.sqrt(self.tokens.gamma.T)
 
 
+@checked
 def tokens_from_covariances(S: ArrayLike) -> CommonBasis:
     """Tokens with given covariances Σ_1 … Σ_L, which need not commute, for the theory: their
     diagonals in the eigenbasis of their mean.

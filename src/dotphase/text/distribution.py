@@ -11,6 +11,7 @@ import numpy as np
 
 from ..results.json import plain
 from ..results.result import Result
+from ..scenario.arguments import checked
 from ..scenario.tokens import Tokens
 from ..scenario.validation import whole_number
 from .lengths import Lengths, measure_lengths
@@ -100,6 +101,7 @@ class _Moments(NamedTuple):
     square: np.ndarray
 
 
+@checked
 def tokens_from_samples(
     x: np.ndarray | Sentences, groups: int = 8, scales: bool = True, alike: bool = False
 ) -> MeasuredTokens:

@@ -13,6 +13,7 @@ from ..numerics.rules import Sobol
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import brief, numbers
+from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as attentions
 from ..scenario.names import under_any_name
 from ..scenario.scenario import Scenario
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..theory.branches.phases import Phase
 
 
+@checked
 @under_any_name
 def scenario_of(
     tokens: MeasuredTokens | Tokens,
@@ -123,6 +125,7 @@ class TextPhase(Result):
         }
 
 
+@checked
 def phase_of(
     sentences: Sentences,
     scenario: Scenario | None = None,

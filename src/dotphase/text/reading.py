@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..numerics.extras import free_memory
+from ..scenario.arguments import checked_with, number
 from ..scenario.validation import finite_number, whole_number
 from .arrays import Halves, as_floats, open_array
 from .embedding import embed
@@ -18,6 +19,7 @@ from .words import DEFAULT, keep_frequent, read_words
 LEAST, MOST = 5, 20_000  # least occurrences of a word; largest number of different words
 
 
+@checked_with(deviation=number(above=True))
 def read_text(
     files: str | Path | Iterable[str | Path] = (),
     dimension: int = 200,
@@ -51,6 +53,9 @@ def read_text(
     dimension, length = whole_number("dimension", dimension), whole_number("length", length)
     window, least = whole_number("window", window), whole_number("least", least)
     listed = [files] if isinstance(files, str | Path) else list(files)
+    for file in listed:
+        if not Path(file).is_file():
+            raise ValueError(f"files: {file}: No such file")
     everything = read_words(listed)
     corpus = keep_frequent(everything, least, MOST)
     ids = [_cut(document, length) for document in corpus.documents]
@@ -73,6 +78,7 @@ def read_text(
     return prepared(found, centre, whiten, deviation)
 
 
+@checked_with(deviation=number(above=True))
 def read_embeddings(
     embeddings: str | Path,
     ids: str | Path,

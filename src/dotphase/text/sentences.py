@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..numerics.files import written_whole
+from ..scenario.arguments import array, checked, checked_with
 from .arrays import open_array
 
 ROWS = 1 << 16  # rows of a matrix that are read at once
 
 
+@checked_with(embeddings=array(2), ids=array(2))
 @dataclass(frozen=True, eq=False, repr=False)
 class Sentences:
     """n sentences of L tokens in d dimensions, x_l^μ = embeddings[ids[μ, l]].
@@ -201,6 +203,7 @@ class Sentences:
             )
 
 
+@checked
 def load_sentences(path: str | Path) -> Sentences:
     """The sentences that `Sentences.save` or `dotphase text` wrote; their vectors are mapped, not
     read.

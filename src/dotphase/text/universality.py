@@ -24,6 +24,7 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..results.tables import brief
+from ..scenario.arguments import checked
 from ..scenario.scenario import Scenario
 from .distribution import MeasuredTokens, tokens_from_samples
 from .phase import scenario_of
@@ -51,6 +52,7 @@ VARIANTS: dict[str, Callable[[Sentences], Sentences]] = {
 }
 
 
+@checked
 def variant(sentences: Sentences, name: str) -> Sentences:
     """Sentences with one property changed, at the same σ; `sentences` neither centred nor
     whitened.
@@ -58,7 +60,7 @@ def variant(sentences: Sentences, name: str) -> Sentences:
     **Returns**: `Sentences` with one property changed.
     """
     if name not in VARIANTS:
-        raise ValueError(f"variant: expected one of {', '.join(VARIANTS)}, got {name!r}")
+        raise ValueError(f"name: expected a variant, one of {', '.join(VARIANTS)}, got {name!r}")
     return VARIANTS[name](sentences).scaled_to(sentences.deviation)
 
 
@@ -138,6 +140,7 @@ class Universality(Result):
         }
 
 
+@checked
 def universality(
     sentences: Sentences,
     start: str = "semantic",

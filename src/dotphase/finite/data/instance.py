@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ...numerics.matrix_root import symmetric_root
+from ...scenario.arguments import checked
 from ...scenario.checks import check_scenario
 from ...scenario.distribution import Table, table_of
 from ...scenario.scenario import Scenario
@@ -18,6 +19,7 @@ from .source import Data, as_data
 STREAMS = ("teacher", "start", "tokens", "test", "scales", "test scales", "sentences")
 
 
+@checked
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A scenario whose d directions have been laid out, for one seed.

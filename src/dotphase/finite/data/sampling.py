@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...scenario.arguments import checked_with, kind
+from ...scenario.arguments import checked_with, kind, word
 from ...scenario.attentions.attention import matrices
 from ...scenario.scenario import Scenario
 from ..checks import check_memory, check_precision
@@ -92,7 +92,9 @@ class Sample:
         return html_table(repr(self), [{name: str(shape) for name, shape in shapes.items()}])
 
 
-@checked_with(scenario=kind("Scenario", "Instance", example="dotphase.paper()"))
+@checked_with(
+    scenario=kind("Scenario", "Instance", example="dotphase.paper()"), stream=word("tokens", "test")
+)
 def sample(
     scenario: Scenario | Instance,
     d: int | None = None,

@@ -99,6 +99,7 @@ class Messages(Result):
         return draw_messages(self)
 
 
+@checked
 class Gamp:
     """The iteration for one sample.
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...scenario.arguments import checked
 from ...scenario.attentions.attention import Form, entries
 from ..data.sampling import Grams, Sample
 
@@ -32,6 +33,7 @@ def trace(left: Any, gram: Any, right: Any) -> Any:
     return sum(turned(left[i], k) * right[i][k] for i in tokens for k in tokens)
 
 
+@checked
 class Objective:
     """F(Q) = Σ_μ ℓ_μ(x̃^μ Q/√d) + (λ/2)‖Q‖², where ℓ_μ(z) = ‖y^μ − S[z] x̃^μ‖²/(2d).
 

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ...scenario.arguments import checked
 from ...scenario.validation import whole_number
 from ..checks import positive
 from .objective import Objective
@@ -47,6 +48,7 @@ class Optimiser(Protocol):
     ) -> Descent: ...
 
 
+@checked
 @dataclass(frozen=True)
 class GradientDescent:
     """Full-batch gradient descent, Q ← Q − η ∇F(Q).
@@ -70,6 +72,7 @@ class GradientDescent:
         return _iterate(self, objective, start, watch, optax.sgd(self.rate))
 
 
+@checked
 @dataclass(frozen=True)
 class Adam:
     """Full-batch Adam: Q ← Q − η M̂/(√Ŵ + ε), M̂ and Ŵ the bias-corrected running means of ∇F and
@@ -143,6 +146,7 @@ def _ended(
     return Descent(weights, value, norm, steps, evaluations, "stopped", reason)
 
 
+@checked
 @dataclass(frozen=True)
 class LBFGS:
     """Limited-memory BFGS: quasi-Newton steps from the last changes of Q and ∇F, with a Wolfe line

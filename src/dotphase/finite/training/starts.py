@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...scenario.arguments import checked
 from ...scenario.validation import thaw
 from ..data.instance import Instance
 
@@ -17,6 +18,7 @@ INSTEAD = {
 RANDOM_SCALE = 0.1
 
 
+@checked
 @dataclass(frozen=True)
 class Random:
     """Weights Q_i ~ scale · N(0, I)."""
@@ -36,6 +38,7 @@ class Random:
 Start = str | Random | ArrayLike
 
 
+@checked
 def start_weights(instance: Instance, start: Start) -> np.ndarray:
     """The weights (d, r_s) a start stands for.
 

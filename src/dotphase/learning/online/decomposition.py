@@ -23,10 +23,11 @@ import numpy as np
 from ...finite.data.instance import Instance
 from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
+from ...scenario.arguments import checked
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
-from ...scenario.validation import thaw
+from ...scenario.validation import shown, thaw
 
 NAMES = ("semantic", "positional", "mixed", "random")
 RANDOM_SCALE = 0.1
@@ -56,6 +57,7 @@ def _sum_kinds(weight, matrices):
     return (weight[:, :, None, None] * matrices[..., :, None, :, :]).sum(-4)
 
 
+@checked
 @dataclass(frozen=True)
 class Start:
     """Q = a Q* + b √d p_1 + N(0, c²), over the columns that `Attention.spread` fills.
@@ -118,8 +120,8 @@ def as_start(start: str | Start) -> Start:
         "mixed": Start(semantic=1, positional=1, apart=True),
         "random": Start(noise=RANDOM_SCALE),
     }
-    if start not in named:
-        raise ValueError(f"start: expected {', '.join(NAMES)} or a Start, got {start!r}")
+    if not isinstance(start, str) or start not in named:
+        raise ValueError(f"start: expected {', '.join(NAMES)} or a Start, got {shown(start)}")
     return named[start]
 
 

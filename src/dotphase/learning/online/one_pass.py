@@ -18,6 +18,7 @@ from ...results.result import Result
 from ...scenario.arguments import checked
 from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
+from ...scenario.validation import shown
 from .decomposition import Decomposition, Start, as_start, at_dimension, conserved, overlaps_of
 from .equations import Equations, Step
 
@@ -246,7 +247,7 @@ def times_of(until: ArrayLike) -> np.ndarray:
     times = np.linspace(0.0, times, 101) if times.ndim == 0 else times
     if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] != 0:
         raise ValueError(
-            f"until: expected a positive time or increasing times from 0, got {until!r}"
+            f"until: expected a positive time or increasing times from 0, got {shown(until)}"
         )
     return times
 

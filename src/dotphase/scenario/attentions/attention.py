@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..validation import Numbers, freeze, thaw, whole_number
+from ..arguments import checked
+from ..validation import Numbers, freeze, shown, thaw, whole_number
 from .equality import by_content
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Form:
     batched: bool
 
 
+@checked
 @dataclass(frozen=True, repr=False)
 class Attention:
     """A map from the fields of one sample, (L, rank), to its attention matrix, (L, L).
@@ -70,7 +72,13 @@ class Attention:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ValueError(f"function: expected a callable, got {self.function!r}")
+            raise ValueError(f"function: expected a callable, got {shown(self.function)}")
+        if not (isinstance(self.symmetric, bool) or callable(self.symmetric)):
+            raise ValueError(
+                f"symmetric: expected True, False or a function, got {shown(self.symmetric)}"
+            )
+        if not isinstance(self.settings, tuple):
+            raise ValueError(f"settings: expected a tuple of pairs, got {shown(self.settings)}")
         frozen = tuple(
             (name, freeze(name, value)) for name, value in sorted(dict(self.parameters).items())
         )

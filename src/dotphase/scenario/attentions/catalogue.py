@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import array, checked, checked_with
 from ..validation import finite_number, freeze, thaw, whole_number
 from .attention import Attention
 
@@ -36,6 +37,7 @@ class Entry:
 # ------------------------------------------------------------------------------ from scores to rows
 
 
+@checked
 def softmax(rank: int = 1, tied: bool = True) -> Attention:
     """Dot-product attention: S[h] = softmax_rows(h hᵀ); untied, S[h] = softmax_rows(h_Q h_Kᵀ) with
     h = (h_Q | h_K).
@@ -50,6 +52,7 @@ def softmax(rank: int = 1, tied: bool = True) -> Attention:
     return _scored("softmax", _softmax, rank, tied)
 
 
+@checked
 def linear(rank: int = 1, tied: bool = True) -> Attention:
     """Attention without the softmax: S[h] = h hᵀ; untied, S[h] = h_Q h_Kᵀ.
 
@@ -62,6 +65,7 @@ def linear(rank: int = 1, tied: bool = True) -> Attention:
     return _scored("linear", _linear, rank, tied)
 
 
+@checked
 def tempered(rank: int = 1, tied: bool = True, temperature: float = 1.0) -> Attention:
     """Softmax at a temperature: S[h] = softmax_rows(s/τ), τ = `temperature`.
 
@@ -76,6 +80,7 @@ def tempered(rank: int = 1, tied: bool = True, temperature: float = 1.0) -> Atte
     )
 
 
+@checked
 def causal(rank: int = 1, tied: bool = True) -> Attention:
     """Softmax that looks back only: S[h]_ij ∝ exp(s_ij) for j ≤ i, else 0.
 
@@ -88,6 +93,7 @@ def causal(rank: int = 1, tied: bool = True) -> Attention:
     return _scored("causal", _causal, rank, tied)
 
 
+@checked
 def sink(rank: int = 1, tied: bool = True) -> Attention:
     """Softmax that may look nowhere ("softmax-1"): S[h]_ij = exp(s_ij)/(1 + Σ_k exp(s_ik)).
 
@@ -100,6 +106,7 @@ def sink(rank: int = 1, tied: bool = True) -> Attention:
     return _scored("sink", _sink, rank, tied)
 
 
+@checked
 def sigmoid(rank: int = 1, tied: bool = True, threshold: float = 0.0) -> Attention:
     """Every score for itself: S[h]_ij = 1/(1 + exp(b − s_ij)), b = `threshold`.
 
@@ -114,6 +121,7 @@ def sigmoid(rank: int = 1, tied: bool = True, threshold: float = 0.0) -> Attenti
     )
 
 
+@checked
 def relu(rank: int = 1, tied: bool = True) -> Attention:
     """Scores below zero cut off: S[h]_ij = max(s_ij, 0)/L.
 
@@ -126,6 +134,7 @@ def relu(rank: int = 1, tied: bool = True) -> Attention:
     return _scored("relu", _relu, rank, tied)
 
 
+@checked
 def relative(rank: int = 1, tied: bool = True, bias: ArrayLike = (0.0,)) -> Attention:
     """Softmax with a bias by relative position: S[h] = softmax_rows(s_ij + b_{j−i}).
 
@@ -141,6 +150,7 @@ def relative(rank: int = 1, tied: bool = True, bias: ArrayLike = (0.0,)) -> Atte
 # ----------------------------------------------------------------------------------- other formulas
 
 
+@checked
 def kernel(rank: int = 1, width: float = 1.0) -> Attention:
     """Nearness in place of the scalar product: S[h]_ij ∝ exp(−‖h_i − h_j‖²/(2w²)), rows summing to
     one, w = `width`.
@@ -163,6 +173,7 @@ def kernel(rank: int = 1, width: float = 1.0) -> Attention:
     )
 
 
+@checked
 def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Attention:
     """Several heads, mixed in fixed shares: S[h] = Σ_k a_k softmax_rows(h_k h_kᵀ), h = (h_1 | h_2 |
     …).
@@ -191,6 +202,7 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
     )
 
 
+@checked_with(matrix=array(2))
 def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
     """Positional-only attention: S[h] = A, the same whatever the tokens say.
 
@@ -212,6 +224,7 @@ def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
     )
 
 
+@checked
 def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = None) -> Attention:
     """The paper's teacher: T[h] = (1 − ω) semantic[h] + ω A.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...scenario.arguments import checked
 from ..store.code import describe_code
 from ..store.lock import locked
 from ..store.store import FINISHED, Contents, Key, WritableStore
@@ -37,6 +38,7 @@ class Resources:
     patience: float | None = None
 
 
+@checked
 def run_study(
     study: Study | dict[str, Any],
     path: str | Path,

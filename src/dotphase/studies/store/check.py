@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...scenario.arguments import checked
 from .lock import locked
 from .log import Log, as_line
 from .store import FINISHED, Store, first_header, refuse_links, write_header
@@ -37,6 +38,7 @@ class Report:
         return asdict(self)
 
 
+@checked
 def check_study(path: str | Path, repair: bool = False) -> Report:
     """Compare everything in a store with its checksums and with each other; `repair` restores it
     from the intact parts.

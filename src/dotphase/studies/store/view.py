@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...scenario.arguments import checked
 from ..run.work import DONE
 from ..study.layout import Layout, Variable
 from .store import Store
@@ -27,6 +28,7 @@ UNFINISHED = "unfinished"
 Arrays = dict[str, np.ndarray]
 
 
+@checked
 def open_study(path: str | Path) -> xarray.Dataset:
     """The dataset of a sweep, finished or not; every number has passed its checksum. Nothing in the
     store is executed.

@@ -21,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from ...scenario.arguments import checked
 from ...scenario.files import scenario_from_tables, scenario_to_tables
 from ...scenario.scenario import Scenario
 from ...scenario.tables import PaperTable, complaint, validated
@@ -190,6 +191,7 @@ def _check_computation(study: Study, label: str, computation: Computation) -> No
                     )
 
 
+@checked
 def read_study(
     path: str | Path, overrides: Iterable[str] = (), *, trust_code: bool = False
 ) -> Study:

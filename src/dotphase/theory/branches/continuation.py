@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ...numerics.progress import Progress, track
 from ...numerics.rules import Rule
+from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..solver.solution import USABLE, Solution
 from ..solver.solve import Minimum, Start, solve
@@ -45,6 +46,7 @@ class Follower:
         return found
 
 
+@checked
 def follow(
     scenario: Scenario,
     values: Iterable[float],

@@ -22,7 +22,7 @@ from ...numerics.precision import in_double
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
-from ...scenario.arguments import checked
+from ...scenario.arguments import check_varied, checked
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.errors import solve_off_gauge
 from ..solver.solution import Solution
@@ -65,6 +65,8 @@ def sensitivities(
         rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol()),
         list(parameters),
     )
+    for name in names:
+        check_varied({"scenario": solution.scenario, "parameters": name})
     rows = []
     for seed in range(SEEDS):
         at = linearise(solution, replace(rule, seed=rule.seed + seed))
@@ -126,6 +128,7 @@ class OptimalRidge(Result):
         ]
 
 
+@checked
 def optimal_ridge(
     scenario: Scenario,
     start: Start = "semantic",

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...numerics.progress import Progress, counting
 from ...numerics.rules import Sobol
+from ...scenario.arguments import checked_with, number
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.solution import USABLE, Solution
 from ..solver.solve import Minimum
@@ -20,6 +21,7 @@ from .continuation import Follower
 from .node_sets import SCANNED, Transition, over_node_sets, scan_points
 
 
+@checked_with(precision=number(above=True))
 def spinodal(
     scenario: Scenario,
     start: str = "semantic",

@@ -25,7 +25,7 @@ import numpy as np
 from ...numerics.progress import Progress, counting, track
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
-from ...scenario.arguments import checked_with, number
+from ...scenario.arguments import checked, checked_with, number, two_of
 from ...scenario.scenario import ALIASES, Scenario
 from ..baseline import linear_baseline
 from ..solver.checks import check_minimum, check_nodes
@@ -111,7 +111,7 @@ def _eigenvalue_above_one(found: list[Solution], direction: str) -> tuple[float,
     return leading.value.real - 1, np.real(leading.deviations)
 
 
-@checked_with(precision=number(above=True))
+@checked_with(precision=number(above=True), mechanisms=two_of(*NAMES))
 def critical(
     scenario: Scenario,
     transition: str = "train-loss",
@@ -327,6 +327,7 @@ def _checked(
     return direction
 
 
+@checked
 def critical_line(
     scenario: Scenario,
     transition: str,

@@ -4,7 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...scenario.arguments import checked_with, number
 
+NUMBERS = (  # above or at zero
+    "tolerance",
+    "first_step",
+    "shortest_step",
+    "longest_step",
+    "longest_move",
+    "far",
+    "search_below",
+    "fresh",
+    "in_sight",
+    "least_ridge",
+    "last_excess",
+    "kept_excess",
+    "most_kept",
+    "small_step",
+    "small_move",
+    "rough_residual",
+    "rough_errors",
+    "reached_move",
+    "probe",
+)
+
+
+@checked_with(**dict.fromkeys(NUMBERS, number()))
 @dataclass(frozen=True)
 class SolverOptions:
     """How fixed points are searched for.

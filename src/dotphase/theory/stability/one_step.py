@@ -19,6 +19,7 @@ from ...numerics.precision import in_double
 from ...numerics.progress import Progress, track
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
+from ...scenario.arguments import checked
 from ...scenario.checks import check_plain
 from ...scenario.scenario import Scenario
 from ..solver.reached import QuasiNewton
@@ -31,6 +32,7 @@ from .linearised import linearise
 from .one_step_result import OneStep, OneStepScan, largest_ratio
 
 
+@checked
 @in_double
 def one_step(
     scenario: Scenario,
@@ -71,6 +73,7 @@ def one_step(
     ).points[0]
 
 
+@checked
 @in_double
 def one_step_scan(
     scenario: Scenario,

@@ -14,12 +14,14 @@ from ...numerics.rules import Rule, Sobol
 from ...overlaps.coordinates import to_coordinates
 from ...overlaps.overlaps import Overlaps
 from ...overlaps.symmetric import stabiliser
+from ...scenario.arguments import checked
 from ...scenario.attentions.symmetry import symmetries
 from ...scenario.scenario import Scenario, Structure
 from .evaluator import evaluator_of
 from .half_steps import conjugates, input_step
 
 
+@checked
 @in_double
 def iterate(
     scenario: Scenario,
