@@ -60,7 +60,7 @@ def test_surgery_and_show(directory, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["train", "--out", "DIR", *SMALL, "--mechanism", "lexical"], "mechanism must be one of"),
+        (["train", "--out", "DIR", *SMALL, "--mechanism", "lexical"], "mechanism: expected one of"),
         (
             ["train", "--out", "DIR", *SMALL, "--mechanism", "free"],
             "mechanism is semantic there, free here",
@@ -71,7 +71,7 @@ def test_surgery_and_show(directory, tmp_path):
         ),
         (["train", "--out", "DIR", *SMALL, "--samples", "100"], "at least 40 validation sequences"),
         (["train", "--out", "DIR/config.json", *SMALL], "config.json"),
-        (["surgery", "DIR", "--noise", "-1"], "noise must be 0 or more"),
+        (["surgery", "DIR", "--noise", "-1"], "noise: must be zero or positive"),
         (["surgery", "DIR/missing"], "no counting run"),
         (["show", "DIR", "--sentence", "XYZ!"], "not among the letters"),
         (["show", "DIR", "--sentence", "ABC"], "trained on 4"),

@@ -72,7 +72,7 @@ def test_the_order_is_random_too():
     ("arguments", "complaint"),
     [
         ({"length": 2, "letters": 3, "samples": 10}, "cannot draw 10 different sequences.*make 9"),
-        ({"length": 0}, "at least one letter and one position"),
+        ({"length": 0}, "length: expected a whole number of at least 1"),
         ({"train_share": 1.0}, "strictly between 0 and 1"),
         ({"samples": 2, "train_share": 0.1}, "nothing to train on"),
     ],

@@ -13,13 +13,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arguments import checked_with, numbers
 from .validation import freeze, thaw
 
 MOST_OUTCOMES = 2**20  # of all tokens together, that are listed one by one
 
 
-@checked_with(values=numbers)
 @dataclass(frozen=True)
 class Scales:
     """The distribution of the scales (s_1 … s_L) that multiply the tokens of a sentence.
