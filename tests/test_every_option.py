@@ -74,15 +74,15 @@ def complaint(path, option, wrong):
     def stop(*_):
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 2)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, 20)
     try:
         result = RUNNER.invoke(app, [*path, *NEEDED.get(path, []), f"{option}={wrong}"])
     except TooSlow:
         return "starts to compute"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
     lines = result.stderr.strip().splitlines()
     if result.exit_code != 2 or len(lines) != 1 or not lines[0].startswith("error: "):
         return f"exit {result.exit_code}, {result.exception!r}, {result.stderr[-200:]}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar, get_args
@@ -285,9 +285,10 @@ def _rule(name: str, value: Any) -> None:
 
 def _seeds(name: str, value: Any) -> None:
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        for seed in value if hasattr(value, "__len__") else ():
+        listed = list(value) if isinstance(value, Collection) else None
+        for seed in listed or ():
             whole_number("seed", seed, 0)
-        if hasattr(value, "__len__") and not len(value):
+        if listed == []:
             raise ValueError(f"{name}: at least one is needed, got none")
     else:
         whole(0)(name, value)

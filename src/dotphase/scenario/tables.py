@@ -28,7 +28,6 @@ from .attentions import catalogue as attentions
 from .attentions.attention import Attention
 from .attentions.catalogue import CATALOGUE
 from .names import spelled_as, word_of
-from .presets import paper
 from .scales import Scales
 from .scenario import Scenario
 from .tokens import Positions, Tokens, correlated, isotropic, no_positions
@@ -244,6 +243,8 @@ class PaperTable(Table):
 
     def build(self) -> Scenario:
         """The scenario described."""
+        from .presets import paper
+
         return paper(**dict(self))
 
 

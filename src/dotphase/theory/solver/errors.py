@@ -9,12 +9,14 @@ reached ones it is not: E(z_r) jumps between basins.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ...inner.minima import Lowest
-from ..state_evolution.evaluator import Evaluator, Point
+
+if TYPE_CHECKING:
+    from ..state_evolution.evaluator import Evaluator, Point
 
 NULL = 1e-12  # of the largest singular value: a direction in which nothing is known
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..state_evolution.evaluator import Point
+if TYPE_CHECKING:
+    from ..state_evolution.evaluator import Point
 
 
 class Trail(NamedTuple):
