@@ -101,7 +101,7 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
     **Example**
 
         data = sample(paper(alpha=2), d=1000)
-        # of the teacher's own weights
+        # of the teacher's own weights: not zero, since the student sees x + p and has no part A
         exact_test_error(data.instance, data.instance.teacher_weights)
     """
     expected = (instance.dimension, instance.scenario.student.rank)

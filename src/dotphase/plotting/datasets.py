@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,9 +52,9 @@ _LONG = {
 
 def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
     """One variable, a line or points for each of its branches or starts."""
-    values, label = dataset[name], name.split("_", 1)[0]
+    values = dataset[name]
     if dimension(values, "seed") is not None:
-        dataset = seed_average(dataset, name)
+        dataset = seed_average(dataset, name).assign_attrs(dataset.attrs)
         values = dataset[name]
         draw: Any = points
     else:
@@ -68,9 +69,17 @@ def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
             more = ", ".join(str(dim) for dim in y.dims if dim != along)
             raise ValueError(f"{name}: also depends on {more}; choose one value of each with .sel")
         bar = np.zeros(y.size) if error is None else error.values
+        label = f"{name.split('_', 1)[0]}{_dimension_of(dataset, name)}"
         colour = COLOURS.get(kind, COLOURS["neutral"])
         look = {"fmt": MARKERS.get(kind, "o")} if draw is points else {"marker": ".", "ms": 4}
         draw(axis, y[along].values, y.values, bar, colour, f"{label} {kind}".strip(), **look)
+
+
+def _dimension_of(dataset: xarray.Dataset, name: str) -> str:
+    """At which d the computation of a variable was, if its study says so: theory is for d → ∞."""
+    settings = json.loads(dataset.attrs.get("study", "{}")).get("compute", {})
+    d = settings.get(name.split("_", 1)[0], {}).get("d")
+    return f", d = {d}," if isinstance(d, int) else ""
 
 
 def _axis(dataset: xarray.Dataset, names: list[str]) -> str:

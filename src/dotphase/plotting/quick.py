@@ -201,7 +201,7 @@ def draw_solution(solution: Any) -> Figure:
     known = {name: _answer(solution, name) for name in ("test_error", "train_loss")}
     points(errors, range(2), *_column(known.values()), colour, fmt="o", ms=5)
     baseline = float(linear_baseline(solution.scenario).test_error.value)
-    errors.axhline(baseline, color=BASELINE, ls=":", label="linear baseline")
+    errors.plot([-0.4, 0.4], [baseline] * 2, color=BASELINE, ls=":", label="linear baseline")
     errors.set_xticks(range(2), [LABELS[name] for name in known])
     errors.set(xlim=(-0.6, 1.6), ylim=(0, None), title="errors")
     errors.legend(loc="lower left")
@@ -212,7 +212,7 @@ def draw_solution(solution: Any) -> Figure:
         points(overlaps, at, each, np.ravel(getattr(error, name)), colour, fmt="o", ms=4)
     overlaps.axhline(0, color=COLOURS["neutral"], lw=0.6, zorder=0)
     overlaps.set_xticks(range(3), [r"$m$", r"$\theta$", r"$q$"])
-    overlaps.set_title("overlaps, one point for each entry")
+    overlaps.set_title("overlaps of each token")
     u, noise = teacher_fields(solution.scenario, 500, np.random.default_rng(0))
     h = student_fields(solution, u, noise)
     T, S = matrices(solution.scenario.teacher, u), matrices(solution.scenario.student, h)

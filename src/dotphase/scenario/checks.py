@@ -65,7 +65,10 @@ def _of_form(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]]
     try:
         matrix = jax.eval_shape(function, jax.ShapeDtypeStruct(over, np.float32), **parameters)
     except Exception as error:
-        return f"fails on fields of shape {over[:2]}: {str(error).splitlines()[0]}"
+        hint = "; use jax.numpy in it, not numpy" * (
+            type(error).__name__ == "TracerArrayConversionError"
+        )
+        return f"fails on fields of shape {over[:2]}: {str(error).splitlines()[0]}{hint}"
     if not isinstance(matrix, jax.ShapeDtypeStruct):
         return f"must return one array of shape {(length, length)}, it returned a {type(matrix).__name__}"
     if matrix.shape[:2] != (length, length) or (not form.batched and len(matrix.shape) != 2):

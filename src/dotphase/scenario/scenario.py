@@ -271,7 +271,8 @@ def _with_parameter(scenario: Scenario, name: str, value: Any) -> dict[str, Atte
     if not owners:
         known = sorted({*scenario.teacher.parameters, *scenario.student.parameters})
         raise ValueError(
-            f"{name}: not a number of this scenario; it has sample_ratio, ridge, token_deviation, {known}"
+            f"{name}: not a number of this scenario; it has "
+            f"{', '.join(['alpha', 'lambda', 'sigma', *known])}"
         )
     if len(owners) > 1:
         raise ValueError(

@@ -74,7 +74,8 @@ class CommonBasis(Result):
         **Arguments**: `scenario`, what is learned; its tokens must be `tokens`. `start` and `seeds`
         as in `train`.
 
-        **Returns**: an `Estimate`: the mean over seeds and its standard error.
+        **Returns**: an `Estimate` of ε_g(as given)/ε_g(common eigenbasis) − 1, the mean over seeds
+        and its standard error: positive where the neglected part makes the task harder.
 
         **Example**: `found.effect(paper().vary(tokens=found.tokens))`.
         """
@@ -115,7 +116,7 @@ def tokens_from_covariances(S: ArrayLike) -> CommonBasis:
 
     **Returns**: a `CommonBasis`: the `Tokens`, the basis, and what is neglected.
 
-    **Example**
+    **Example**, with covariances S of two tokens, (2, d, d), and encodings p, (2, d):
 
         found = tokens_from_covariances(S)
         scenario = paper().vary(tokens=found.tokens, positions=Positions.from_vectors(p, found.basis))

@@ -176,7 +176,17 @@ def _described(solution: Solution) -> str:
         return solution.headline
     several = solution.mechanism == "mixed" and len(solution.columns) > 1
     columns = f"  columns {', '.join(solution.columns)}" if several else ""
-    return f"{solution.headline}{columns}  {stability_of(solution)}"
+    return f"{solution.headline}{columns}  {_verdict_of(solution)}"
+
+
+def _verdict_of(solution: Solution) -> str:
+    """Its stability; and replica symmetry where that is broken, or may be: then no number is exact."""
+    try:
+        stability = solution.stability
+    except (SolveError, ArithmeticError):
+        return "unknown"
+    broken = stability.symmetry.startswith(("broken", "undecided"))
+    return stability.verdict if broken else stability.branch
 
 
 def _distinct(found: Sequence[Solution]) -> list[Solution]:

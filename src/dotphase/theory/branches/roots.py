@@ -214,8 +214,8 @@ def refined_root(
                 *located,
                 ""
                 if error <= precision
-                else f"budget of {budget} nodes reached: error {error:.2g}, asked "
-                f"{precision:.2g}; raise the budget",
+                else f"budget of {budget} nodes reached: error {error:.3g}, asked "
+                f"{precision:.3g}; raise the budget",
             )
         # Errors fall about as the power 0.65 of the count.
         factor = 2 ** int(np.clip(np.ceil(np.log2(error / precision) / 0.65), 1, 3))
