@@ -40,7 +40,7 @@ def run(*words):
             ("transition", "train-loss", "--range", "-1:5"),
             "between: sample_ratio: α must be positive",
         ),
-        (("transition", "train-loss", "--range", "5:1"), "expected low < high"),
+        (("transition", "train-loss", "--range", "5:1"), "low < high"),
         (
             ("transition", "train-loss", "--budget", 100),
             "budget: 100 nodes do not allow the first rule",
@@ -80,7 +80,10 @@ def test_bad_input_is_one_line_and_code_two(words, says, tmp_path, monkeypatch):
         (lambda: solve(None), "scenario: expected a Scenario"),
         (lambda: solve(dotphase.paper(), rtol=-1), "rtol: must be positive"),
         (lambda: SolverOptions(tolerance=0), "tolerance: must be positive"),
-        (lambda: SolverOptions(max_evaluations=0), "max_evaluations: at least one"),
+        (
+            lambda: SolverOptions(max_evaluations=0),
+            "max_evaluations: expected a whole number of at least 1",
+        ),
         (
             lambda: solve(dotphase.paper(), budget=100),
             "budget: 100 nodes do not allow the first rule",

@@ -101,5 +101,5 @@ def test_evaluation_does_not_depend_on_the_chunks(chunk):
     "bad", [{"batch": 0}, {"epochs": 0}, {"learning_rate": -1.0}, {"optimiser": "lion"}]
 )
 def test_impossible_recipes_are_refused(bad):
-    with pytest.raises(ValueError, match="must be"):
+    with pytest.raises(ValueError, match=r"expected a whole number|must be"):
         Recipe(**bad)

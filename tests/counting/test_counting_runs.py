@@ -179,7 +179,7 @@ def test_a_config_survives_the_disk(machinery):
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"mechanism": "lexical"}, "must be one of semantic, positional, free"),
+        ({"mechanism": "lexical"}, "expected one of semantic, positional, free"),
         ({"seeds": ()}, "at least one"),
         ({"seeds": (1, 1)}, "different"),
         ({"width": 7}, "even"),

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..scenario.arguments import checked, checked_with, values
+from ..scenario.arguments import checked_with, of_each, values
 from .estimate import Estimate
 
 if TYPE_CHECKING:
     import xarray
 
 
-@checked
+@checked_with(values=of_each)
 def over_seeds(values: Sequence[Any], control: Sequence[float] | None = None) -> Estimate:
     """The average of `values`, one number or array per seed, and its standard error s/√n.
 

@@ -123,6 +123,12 @@ def listed(name: str, value: Any) -> None:
         raise ValueError(f"{name}: expected a list, got {shown(value)}")
 
 
+def of_each(name: str, value: Any) -> None:
+    """A list, or an array, whose first axis is gone through."""
+    if not len(getattr(value, "shape", ())) > 1:
+        listed(name, value)
+
+
 def text(name: str, value: Any) -> None:
     if not isinstance(value, str):
         raise ValueError(f"{name}: expected a text, got {shown(value)}")
