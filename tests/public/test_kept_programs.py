@@ -141,3 +141,27 @@ def test_a_users_function_is_known_by_its_code():
     assert stable_name(make(2.0)) != stable_name(make(3.0))
     array = np.ones(2)
     assert stable_name(Attention(lambda h: h @ h.T + array, rank=1).form) is None
+
+
+OF_A_MODULE = """
+import dotphase, mine
+student = dotphase.Attention(lambda h: mine.attention(h), rank=1)
+task = dotphase.paper(alpha=2, omega=0.3).vary(student=student)
+rule = dotphase.Sobol(2**10)
+print(float(dotphase.solve(task, "semantic", rule=rule, rtol=None).test_error.value))
+"""
+
+
+def test_a_users_module_that_changes_is_not_answered_by_a_kept_program(tmp_path):
+    home = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache")}
+    home["PYTHONPATH"] = str(tmp_path)
+    home["PYTHONDONTWRITEBYTECODE"] = "1"
+    answers = []
+    for factor in (1, 1, 3):
+        text = f"import jax\ndef attention(h): return jax.nn.softmax({factor} * h @ h.T)\n"
+        (tmp_path / "mine.py").write_text(text)
+        command = [sys.executable, "-c", OF_A_MODULE]
+        ran = subprocess.run(command, env=home, capture_output=True, text=True, check=True)
+        answers.append(float(ran.stdout))
+    assert answers[0] == answers[1]
+    assert answers[2] != answers[0]

@@ -47,7 +47,7 @@ def folder(environ: Mapping[str, str]) -> Path:
     several: each kind has its own folder."""
     home = environ.get("LOCALAPPDATA") if sys.platform == "win32" else None
     caches = Path(environ.get("XDG_CACHE_HOME") or home or Path.home() / ".cache")
-    return caches / "dotphase" / f"compiled-{_processor()}"
+    return caches / "dotphase" / f"compiled-{processor()}"
 
 
 def trim(kept: Path, largest: int = LARGEST) -> None:
@@ -71,7 +71,7 @@ def _prepared(place: Path) -> bool:
     return os.access(place, os.W_OK)
 
 
-def _processor() -> str:
+def processor() -> str:
     """A name for this kind of processor: what it is called and what it can do."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

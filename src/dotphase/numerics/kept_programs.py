@@ -25,18 +25,14 @@ from typing import Any
 import jax
 import numpy as np
 
+from .cache import processor
 from .compilation import compiled
 from .files import written_whole
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 PACKAGE = __name__.partition(".")[0]
-LIBRARIES = (
-    PACKAGE,
-    "jax",
-    "jaxlib",
-    "numpy",
-    "builtins",
-)  # whose functions their names and versions describe
+# Libraries whose functions are described by their names and versions.
+LIBRARIES = (PACKAGE, "jax", "jaxlib", "numpy", "builtins")
 
 
 def kept(function: Callable, *closed_over: Any, small: bool = False) -> Callable:
@@ -157,7 +153,8 @@ def _find_lapack() -> None:
 
 @lru_cache(maxsize=1)
 def _surroundings() -> tuple[str, ...]:
-    """What all programs depend on: the package's sources, the compiler and its flags."""
+    """What all programs depend on: the package's sources, the compiler and its flags, the
+    processor."""
     from importlib.metadata import version
 
     root = Path(__file__).parents[1]
@@ -165,7 +162,7 @@ def _surroundings() -> tuple[str, ...]:
     for file in sorted(root.rglob("*.py")):
         sources.update(file.read_bytes())
     libraries = (version("jax"), version("jaxlib"), np.__version__, platform.python_version())
-    return (sources.hexdigest(), *libraries, os.environ.get("XLA_FLAGS", ""))
+    return (sources.hexdigest(), *libraries, os.environ.get("XLA_FLAGS", ""), processor())
 
 
 def stable_name(value: Any) -> str | None:

@@ -1,13 +1,14 @@
 """When are two functions the same? Attentions built twice, in a loop or a notebook, need to be
 compiled only once.
 
-Two functions are the same if their code is, and all that it refers to: closures, defaults and
-globals, as far as those are plain values, modules, or functions of which this can be said again.
-Where it cannot be decided, a function is the same as itself only.
+Two functions are the same if their code is, and all that it refers to: closures, defaults, globals
+and what it reads from modules, as far as those are plain values, or functions of which this can be
+said again. Where it cannot be decided, a function is the same as itself only.
 """
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
@@ -37,18 +38,22 @@ def by_content(function: Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(function, FunctionType):
         return function
     try:
-        return ByContent(function, _content(function, frozenset()))
+        return ByContent(function, _content(function))
     except Undecided:
         return function
 
 
-def _content(value: Any, above: frozenset[int]) -> Hashable:
+def _content(
+    value: Any, names: tuple[str, ...] = (), above: frozenset[int] = frozenset()
+) -> Hashable:
+    """What two equal values have in common. `names` are those that the function uses which reads
+    the value; `above`, the functions whose content is being found."""
     if isinstance(value, PLAIN):
         return type(value), repr(value)  # in which 0.0 is not -0.0
     if isinstance(value, tuple):
-        return tuple(_content(entry, above) for entry in value)
+        return tuple(_content(entry, names, above) for entry in value)
     if isinstance(value, ModuleType):
-        return ModuleType, value.__name__
+        return _of_module(value, names, above)
     if isinstance(value, FunctionType) and not _is_library(value):
         return _of_function(value, above)
     if isinstance(value, type | BuiltinFunctionType) or _is_library(value):
@@ -56,20 +61,33 @@ def _content(value: Any, above: frozenset[int]) -> Hashable:
     raise Undecided
 
 
+def _of_module(module: ModuleType, names: tuple[str, ...], above: frozenset[int]) -> Hashable:
+    """A module that may change is what is read from it."""
+    if _root(module.__name__) in LIBRARIES:
+        return ModuleType, module.__name__
+    inside = above | {id(module)}
+    read = [name for name in names if hasattr(module, name)] if id(module) not in above else []
+    found = tuple((name, _content(getattr(module, name), names, inside)) for name in read)
+    return ModuleType, module.__name__, found
+
+
 def _of_function(function: FunctionType, above: frozenset[int]) -> Hashable:
     if id(function) in above:  # it calls itself
         return FunctionType, function.__qualname__
     inside = above | {id(function)}
+    codes = list(_codes(function.__code__))
+    if not all(_root(name) in LIBRARIES for code in codes for name in _imported(code)):
+        raise Undecided
     try:
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
     except ValueError:  # not filled yet
         raise Undecided from None
-    names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
+    names = tuple(sorted({name for code in codes for name in code.co_names}))
     read = tuple(
         (name, function.__globals__[name]) for name in names if name in function.__globals__
     )
     named = tuple(sorted((function.__kwdefaults__ or {}).items()))
-    return function.__code__, _content((tuple(cells), function.__defaults__, named, read), inside)
+    return function.__code__, _content((cells, function.__defaults__, named, read), names, inside)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -80,6 +98,17 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
+def _imported(code: CodeType) -> Iterator[str]:
+    """The modules that a function imports when it is called."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            yield str(instruction.argval)
+
+
 def _is_library(value: Any) -> bool:
     module = getattr(value, "__module__", None) or type(value).__module__
-    return callable(value) and module.partition(".")[0] in LIBRARIES
+    return callable(value) and _root(module) in LIBRARIES
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]

@@ -1,5 +1,8 @@
 """Functions that are the same share a compilation; those that may differ do not."""
 
+import sys
+from types import ModuleType
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -38,6 +41,36 @@ def test_a_changed_global_makes_another_function(monkeypatch):
     assert before == by_content(build())
     monkeypatch.setitem(globals(), "SCALE", 3.0)
     assert before != by_content(build())
+
+
+def test_what_is_read_from_a_module_counts(monkeypatch):
+    mine = ModuleType("mine")
+    mine.scale, mine.below, mine.unused = 2.0, ModuleType("mine.below"), 1.0
+    mine.below.attention = made(2.0)
+    build = lambda: lambda h: mine.scale * mine.below.attention(h)
+    before = by_content(build())
+    mine.unused = 2.0
+    assert before == by_content(build())
+    mine.scale = 3.0
+    assert before != by_content(build())
+    mine.scale, mine.below.attention = 2.0, made(3.0)
+    assert before != by_content(build())
+    mine.scale = [2.0]
+    assert not same(build(), build())
+
+
+def test_what_a_function_imports_itself_is_not_compared(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mine", ModuleType("mine"))
+
+    def build():
+        def imports(h):
+            import mine
+
+            return mine.attention(h)
+
+        return imports
+
+    assert not same(build(), build())
 
 
 def test_what_can_change_is_not_compared():
