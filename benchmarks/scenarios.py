@@ -61,7 +61,7 @@ def _row(seed: int, start: str) -> dict:
         "seed": seed,
         "student": f"{scenario.student.kind} {scenario.ranks}",
         "tokens": scenario.length,
-        "kinds": scenario.structure.kinds,
+        "groups": scenario.structure.direction_groups,
         "alpha": f"{scenario.sample_ratio:.2g}",
         "lambda": f"{scenario.ridge:.2g}",
         "sigma": f"{scenario.tokens.deviation:.2g}",

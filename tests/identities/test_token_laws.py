@@ -140,14 +140,14 @@ LEFT_OUT = {
     "V̂": _features(V=True),
     "θ̂": _features(theta=True),
     "ε_g": {(averages, "_loss_slopes"): _unscaled_test_loss},
-    "ε_t": {(averages, "tether"): _unscaled(loss.tether)},
+    "ε_t": {(averages, "quadratic_term"): _unscaled(loss.quadratic_term)},
     "ρ_Σ": {(loss, "weigh"): _without_weights, (averages, "weigh"): _without_weights},
     "V": {
         (loss, "stiffness"): _unscaled(loss.stiffness),
         **{
             (room, name): _unscaled(getattr(loss, name))
             for room in (loss, averages)
-            for name in ("tether", "pull")
+            for name in ("quadratic_term", "prox_force")
         },
     },
 }

@@ -53,7 +53,10 @@ def test_covariances_give_the_law_its_matrices():
     np.testing.assert_allclose(distribution.mean_gamma, np.diagonal(distribution.mean_Gamma))
     # Directions with the same diagonal and another correlation are of another kind.
     apart = Tokens(covariances=[[[1, 0.3], [0.3, 1]], [[1, -0.3], [-0.3, 1]]])
-    assert paper().vary(tokens=apart, positions=Positions([[1.0, -1.0]])).structure.kinds == 2
+    assert (
+        paper().vary(tokens=apart, positions=Positions([[1.0, -1.0]])).structure.direction_groups
+        == 2
+    )
 
 
 def test_the_deviation_varies_and_correlation_stays():

@@ -19,8 +19,8 @@ from dotphase.theory.stability.clusters import (
     compiled_conjugates,
     complexity,
     free_energy,
-    kinds,
     overlaps_from,
+    per_group,
     positive,
 )
 from dotphase.theory.stability.one_step import one_step, one_step_scan
@@ -59,7 +59,7 @@ RIDGE, SMALL_Y = 0.4, 1.7
 
 
 def f_of(distribution, hats: Clusters, overlaps: Clusters, y: float = SMALL_Y) -> float:
-    return free_energy(kinds(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, 0.3)
+    return free_energy(per_group(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, 0.3)
 
 
 @pytest.mark.parametrize("part", Clusters._fields)
@@ -67,8 +67,8 @@ def f_of(distribution, hats: Clusters, overlaps: Clusters, y: float = SMALL_Y) -
 def test_f_is_stationary_in_the_conjugates(part, y):
     """At the overlaps that conjugates give, f does not change with any conjugate; exactly."""
     distribution, hats = random_case()
-    assert positive(kinds(distribution, RIDGE, y, hats))
-    overlaps = overlaps_from(kinds(distribution, RIDGE, y, hats))
+    assert positive(per_group(distribution, RIDGE, y, hats))
+    overlaps = overlaps_from(per_group(distribution, RIDGE, y, hats))
     rng = np.random.default_rng(1)
     move = rng.normal(size=getattr(hats, part).shape)
     move = move + np.swapaxes(move, 1, 2) if part in ("q_0", "spread", "V") else move
@@ -88,12 +88,14 @@ def test_f_is_stationary_in_the_conjugates(part, y):
 def test_the_complexity_is_the_explicit_derivative():
     """With the average ln⟨e^{−yM}⟩ of a two-valued M, whose derivative is ⟨M⟩."""
     distribution, hats = random_case(2)
-    overlaps = overlaps_from(kinds(distribution, RIDGE, SMALL_Y, hats))
+    overlaps = overlaps_from(per_group(distribution, RIDGE, SMALL_Y, hats))
     energies = np.array([0.3, 0.8])
     log = lambda y: float(np.log(np.exp(-y * energies).mean()) / y)
     weights = np.exp(-SMALL_Y * energies)
-    f = lambda y: free_energy(kinds(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, log(y))
-    at = kinds(distribution, RIDGE, SMALL_Y, hats)
+    f = lambda y: free_energy(
+        per_group(distribution, RIDGE, y, hats), y, overlaps, hats, 2.0, log(y)
+    )
+    at = per_group(distribution, RIDGE, SMALL_Y, hats)
     mean = float(weights @ energies / weights.sum())
     explicit = complexity(at, SMALL_Y, overlaps, hats, 2.0, log(SMALL_Y), mean)
     difference = SMALL_Y**2 * (f(SMALL_Y + 1e-4) - f(SMALL_Y - 1e-4)) / 2e-4
@@ -102,7 +104,7 @@ def test_the_complexity_is_the_explicit_derivative():
 
 def test_f_at_small_y_is_f_at_zero():
     distribution, hats = random_case(3)
-    overlaps = overlaps_from(kinds(distribution, RIDGE, 0.0, hats))
+    overlaps = overlaps_from(per_group(distribution, RIDGE, 0.0, hats))
     assert f_of(distribution, hats, overlaps, 1e-6) == pytest.approx(
         f_of(distribution, hats, overlaps, 0.0), rel=1e-5
     )
@@ -177,7 +179,7 @@ def numbers_at(walk, state, hats, y: float = Y) -> np.ndarray:
     """f, Σ, e at a state with conjugates held, pooled and of each replicate, (1 + R, 3)."""
     rows, _ = walk.map._averages(y, state, walk.known)
     here, scenario = clusters_at(state, walk.map.scenario), walk.map.scenario
-    at = kinds(scenario.distribution, float(scenario.ridge), y, hats)
+    at = per_group(scenario.distribution, float(scenario.ridge), y, hats)
     return np.array([walk.map._numbers(y, at, here, hats, row) for row in rows.within])
 
 

@@ -23,8 +23,8 @@ class Problem(NamedTuple):
     """One inner problem per sample.
 
     - `target`: T(u), (L, L, N);  `centre`: w, (L, r_s, N).
-    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples; where tokens know of each
-      other V⁻¹ of all fields together, (1, D, D).
+    - `precision`: V⁻¹ per token, (L, r_s, r_s), the same for all samples; for correlated
+      tokens V⁻¹ of all fields together, (1, D, D).
     - `rho`: the diagonal of ρ_Σ, (L,), or all of it, (L, L).
     - `parameters`: the numbers of the student.
     - `scale`: s, (L, N), where tokens have random scales: then V → diag(s) V diag(s) and ρ_Σ →
@@ -57,10 +57,10 @@ def mismatch(attention, target, rho, scale=None) -> Any:
 
 def weigh(matrix, rho, scale=None) -> Any:
     """`matrix` · ρ_Σ per sample, or `matrix` · diag(s) ρ_Σ diag(s), (L, L, N)."""
-    scaled = lambda given: given if scale is None else given * scale
+    by_token = lambda given: given if scale is None else given * scale
     if rho.ndim == 1:
-        return scaled(rho[:, None] * scaled(matrix))
-    return scaled((scaled(matrix)[:, :, None] * rho[..., None]).sum(1))
+        return by_token(rho[:, None] * by_token(matrix))
+    return by_token((by_token(matrix)[:, :, None] * rho[..., None]).sum(1))
 
 
 def sample_loss(student: Form, problem: Problem, z) -> Any:
@@ -79,12 +79,12 @@ def loss_of(problem: Problem, attention) -> Any:
     )
 
 
-def times(fields, scale):
+def scaled(fields, scale):
     """`fields`, (L, r, N), times the scale of each token, (L, N), if there are scales."""
     return fields if scale is None else fields * scale[:, None]
 
 
-def over(fields, scale):
+def unscaled(fields, scale):
     """`fields`, (L, r, N), divided by the scale of each token, (L, N), if there are scales."""
     return fields if scale is None else fields / scale[:, None]
 
@@ -101,9 +101,11 @@ def applied(matrices, fields):
     )
 
 
-def pull(problem: Problem, z):
+def prox_force(problem: Problem, z):
     """V_l⁻¹ (z_l − w_l), (L, r_s, N): at the prox this is g."""
-    return over(applied(problem.precision, over(z - problem.centre, problem.scale)), problem.scale)
+    return unscaled(
+        applied(problem.precision, unscaled(z - problem.centre, problem.scale)), problem.scale
+    )
 
 
 def stiffness(problem: Problem) -> Any:
@@ -116,14 +118,14 @@ def stiffness(problem: Problem) -> Any:
     return matrix / (scale[:, None] * scale)
 
 
-def tether(problem: Problem, z) -> Any:
+def quadratic_term(problem: Problem, z) -> Any:
     """½ Σ_l (z_l − w_l)ᵀ V_l⁻¹ (z_l − w_l), (N,)."""
-    return 0.5 * ((z - problem.centre) * pull(problem, z)).sum((0, 1))
+    return 0.5 * ((z - problem.centre) * prox_force(problem, z)).sum((0, 1))
 
 
 def energy(student: Form, problem: Problem, z):
     """E(z), (N,)."""
-    return tether(problem, z) + sample_loss(student, problem, z)
+    return quadratic_term(problem, z) + sample_loss(student, problem, z)
 
 
 @partial(jax.jit, static_argnums=0, inline=True)  # traced once, however often a program contains it
@@ -133,7 +135,11 @@ def energy_derivatives(
     """E, (N,); ∇E, (L, r_s, N); ∇²E, (D, D, N) with D = L r_s: by automatic differentiation, for
     any student."""
     value, gradient, hessian = loss_derivatives(student, problem, z)
-    return value + tether(problem, z), gradient + pull(problem, z), hessian + stiffness(problem)
+    return (
+        value + quadratic_term(problem, z),
+        gradient + prox_force(problem, z),
+        hessian + stiffness(problem),
+    )
 
 
 @partial(jax.jit, static_argnums=0, inline=True)

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from ..scenario.attentions.attention import Form
-from .loss import Problem, applied, energy_and_gradient, times
+from .loss import Problem, applied, energy_and_gradient, scaled
 from .minimiser import NEARLY, Minimum, descend
 
 
@@ -66,7 +66,7 @@ def flow(student: Form, problem: Problem, start: Any, V: Any, method: Reached) -
 
     def move(_, state):
         z, step, value, gradient = state
-        trial = z - step * times(applied(V, times(gradient, rough.scale)), rough.scale)
+        trial = z - step * scaled(applied(V, scaled(gradient, rough.scale)), rough.scale)
         there, slope = of(trial)
         falls = there <= value
         pick = lambda new, old: jnp.where(falls, new, old)

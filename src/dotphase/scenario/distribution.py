@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Distribution(NamedTuple):
-    """Kinds of direction k with distinct spectra.
+    """Groups of directions k with distinct spectra.
 
-    - `weight`: (K,), the share of directions of each kind.
+    - `weight`: (K,), the share of directions of each group.
     - `gamma`: γ, (K, L).
-    - `moment`: ⟨(τ, π)(τ, π)ᵀ⟩ within each kind, (K, L + r_t, L + r_t).
+    - `moment`: ⟨(τ, π)(τ, π)ᵀ⟩ within each group, (K, L + r_t, L + r_t).
     - `Gamma`: Γ, (K, L, L), whose diagonals are γ; None where every Γ is diagonal.
     """
 
@@ -66,7 +66,7 @@ class Distribution(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Kinds of direction as they were given: `share` (K,), γ (K, L), τ (K, L), π (K, r_t) or None,
+    """Groups of directions as they were given: `share` (K,), γ (K, L), τ (K, L), π (K, r_t) or None,
     Γ (K, L, L) or None where every Γ is diagonal."""
 
     share: np.ndarray
@@ -107,17 +107,17 @@ def distribution_of(
         joint = np.hstack([tau, pi])
         moment = joint[:, :, None] * joint[:, None, :]
     spectra = gamma if Gamma is None else Gamma.reshape(rows, -1)
-    kinds, group = np.unique(spectra, axis=0, return_inverse=True)
-    weight = np.bincount(group.ravel(), share, minlength=len(kinds))
-    merged = np.zeros((len(kinds), *moment.shape[1:]))
+    distinct, group = np.unique(spectra, axis=0, return_inverse=True)
+    weight = np.bincount(group.ravel(), share, minlength=len(distinct))
+    merged = np.zeros((len(distinct), *moment.shape[1:]))
     np.add.at(merged, group.ravel(), share[:, None, None] * moment)
     present = weight > 0
-    weight, kinds, moment = (
+    weight, distinct, moment = (
         weight[present],
-        kinds[present],
+        distinct[present],
         merged[present] / weight[present, None, None],
     )
     if Gamma is None:
-        return Distribution(weight, kinds, moment)
-    kinds = kinds.reshape(-1, length, length)
-    return Distribution(weight, np.einsum("kll->kl", kinds), moment, kinds)
+        return Distribution(weight, distinct, moment)
+    distinct = distinct.reshape(-1, length, length)
+    return Distribution(weight, np.einsum("kll->kl", distinct), moment, distinct)

@@ -18,7 +18,7 @@ def arbitrary_scenario(seed: int) -> Scenario:
     catalogue, ω between 0 and 1, and σ, λ, α over decades; half of them with tied softmax students.
     """
     rng = np.random.default_rng(seed)
-    length, kinds, rank = (int(rng.integers(1, most + 1)) for most in (4, 3, 2))
+    length, groups, rank = (int(rng.integers(1, most + 1)) for most in (4, 3, 2))
     student = attentions.softmax(rank) if rng.random() < 0.5 else _student(rng, length, rank)
     matrix = rng.dirichlet(np.ones(length), size=length)
     teacher = attentions.mixture(
@@ -26,12 +26,12 @@ def arbitrary_scenario(seed: int) -> Scenario:
     )
     decades = lambda low, high: float(10 ** rng.uniform(np.log10(low), np.log10(high)))
     sigma = decades(0.3, 2.0)
-    gamma = sigma**2 * rng.gamma(2.0, 0.5, size=(kinds, length))
+    gamma = sigma**2 * rng.gamma(2.0, 0.5, size=(groups, length))
     return Scenario(
         teacher,
         student,
-        Tokens(gamma, rng.dirichlet(np.ones(kinds))),
-        Positions(rng.normal(size=(kinds, length))),
+        Tokens(gamma, rng.dirichlet(np.ones(groups))),
+        Positions(rng.normal(size=(groups, length))),
         sample_ratio=decades(0.3, 10.0),
         ridge=decades(1e-4, 0.1),
     )

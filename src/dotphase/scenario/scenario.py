@@ -33,7 +33,7 @@ class Structure:
     length: int
     student: Form
     teacher: Form
-    kinds: int
+    direction_groups: int
     joint: bool = False
     scaled: bool = False
     sized: bool = False
@@ -134,11 +134,17 @@ class Scenario:
 
     @cached_property
     def structure(self) -> Structure:
-        tokens, kinds = self.tokens, len(self.distribution.weight)
+        tokens, directions = self.tokens, len(self.distribution.weight)
         scaled = tokens.scales is not None
         sized = self.dimension is not None
         return Structure(
-            self.length, self.student.form, self.teacher.form, kinds, tokens.joint, scaled, sized
+            self.length,
+            self.student.form,
+            self.teacher.form,
+            directions,
+            tokens.joint,
+            scaled,
+            sized,
         )
 
     @property

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inner.loss import applied, times
+from ..inner.loss import applied, scaled
 from ..numerics.precision import in_double
 from ..numerics.rules import GaussHermite, Rule, Sobol
 from ..overlaps.correlated import grouped
@@ -66,7 +66,7 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     replicates, distribution = len(points), scenario.distribution
     eta = np.moveaxis(points, 0, 1).reshape(length, r_t, -1)
     s = None if scale is None else np.moveaxis(scale, 0, 1).reshape(length, -1)
-    u = times(applied(np.linalg.cholesky(grouped(distribution.joint_rho)), eta), s)
+    u = scaled(applied(np.linalg.cholesky(grouped(distribution.joint_rho)), eta), s)
     T = lifted(scenario.teacher.form)(u, **scenario.teacher.values)
     T = np.asarray(T).reshape(length, length, replicates, -1)
     if scale is None and distribution.Gamma is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..inner.loss import applied
 from ..numerics.matrix_root import symmetric_root
 from ..overlaps.correlated import group, grouped
 from ..scenario.scenario import Scenario
@@ -34,7 +35,5 @@ def student_fields(solution: Solution, u: np.ndarray, noise: np.ndarray) -> np.n
     rho, (q, _, m, theta) = grouped(solution.scenario.distribution.joint_rho), group(solution.state)
     gain = theta @ np.linalg.inv(rho)
     root = symmetric_root(q - gain @ np.swapaxes(theta, 1, 2))
-    times = lambda matrices, fields: np.einsum(
-        "gab,gbn->gan", matrices, fields.reshape(len(m), -1, fields.shape[-1])
-    )
-    return (m[..., None] + times(gain, u) + times(root, noise)).reshape(noise.shape)
+    mean = m.reshape(*noise.shape[:2], 1)
+    return mean + applied(gain, u) + applied(root, noise)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...inner.loss import applied, times
+from ...inner.loss import applied, scaled
 from ...overlaps.correlated import blocks_of
 from ...scenario.attentions.attention import Form, lifted
 from ...scenario.validation import thaw
@@ -160,7 +160,7 @@ def own_coordinates(student: Form) -> Form:
     all, (L r, L r)."""
 
     def function(t, inner, factor, scale):
-        return lifted(student)(times(applied(factor[None], t), scale), **inner)
+        return lifted(student)(scaled(applied(factor[None], t), scale), **inner)
 
     return Form(function, student.rank, batched=True)
 
@@ -198,7 +198,7 @@ def _compiled(form: Form, how: str, joint: bool = False):
     import jax
     import jax.numpy as jnp
 
-    from ...inner.loss import Problem, pull
+    from ...inner.loss import Problem, prox_force
     from ...inner.minima import Reached, flow
     from ...inner.minimiser import descend
     from ...inner.search import search
@@ -231,7 +231,7 @@ def _compiled(form: Form, how: str, joint: bool = False):
         response = 0.5 * (response + response.swapaxes(-2, -1))
         return (
             end.z,
-            pull(problem, end.z),
+            prox_force(problem, end.z),
             response,
             jnp.zeros(()) if best is None else best.several.mean(),
         )

@@ -46,13 +46,13 @@ def overlaps_of(decomposition: Decomposition, distribution: Distribution) -> Wei
     length = distribution.gamma.shape[1]
     along = decomposition.shares @ distribution.moment  # ⟨Q Xᵀ⟩
     square = along @ decomposition.shares.swapaxes(-1, -2) + decomposition.noise
-    q = _sum_kinds(distribution.weight[:, None] * distribution.gamma, square)
-    theta = _sum_kinds(distribution.weight[:, None] * distribution.gamma, along[..., length:])
+    q = _sum_groups(distribution.weight[:, None] * distribution.gamma, square)
+    theta = _sum_groups(distribution.weight[:, None] * distribution.gamma, along[..., length:])
     m = (distribution.weight[:, None, None] * along[..., :length]).sum(-3).swapaxes(-1, -2)
     return WeightOverlaps(q, m, theta)
 
 
-def _sum_kinds(weight, matrices):
+def _sum_groups(weight, matrices):
     """Σ_k weight_kl A_k, (…, L, a, b)."""
     return (weight[:, :, None, None] * matrices[..., :, None, :, :]).sum(-4)
 
@@ -80,11 +80,11 @@ class Start:
             )
 
     def decomposition(self, scenario: Scenario) -> Decomposition:
-        r_s, kinds = scenario.student.rank, len(scenario.distribution.weight)
+        r_s, groups = scenario.student.rank, len(scenario.distribution.weight)
         shares = np.concatenate([self._encodings(scenario), self._teacher(scenario)], axis=1)
         noise = self.noise**2 * np.eye(r_s)
         return Decomposition(
-            np.repeat(shares[None], kinds, axis=0), np.repeat(noise[None], kinds, axis=0)
+            np.repeat(shares[None], groups, axis=0), np.repeat(noise[None], groups, axis=0)
         )
 
     def weights(self, instance: Instance) -> np.ndarray:

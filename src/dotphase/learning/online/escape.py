@@ -25,12 +25,12 @@ def escape_rates(
         scenario, GaussHermite(10) if scenario.length * sum(scenario.ranks) == 4 else None
     )
     step = step_of(scenario, 1.0, ridge)._replace(scatter=0.0)
-    kinds, r_s, length = len(scenario.distribution.weight), scenario.student.rank, scenario.length
+    groups, r_s, length = len(scenario.distribution.weight), scenario.student.rank, scenario.length
     rates = {}
     for name, column in (("m", 0), ("theta", length)):
-        shares = np.zeros((1, kinds, r_s, length + scenario.teacher.rank))
+        shares = np.zeros((1, groups, r_s, length + scenario.teacher.rank))
         shares[..., 0, column] = tiny
-        spread = np.broadcast_to(noise**2 * np.eye(r_s), (1, kinds, r_s, r_s))
+        spread = np.broadcast_to(noise**2 * np.eye(r_s), (1, groups, r_s, r_s))
         moved, _ = equations.velocities(Decomposition(shares, np.array(spread)), step)
         first = moved.shares[0, 0, 0]
         along = (

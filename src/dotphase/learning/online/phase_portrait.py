@@ -64,8 +64,8 @@ class Plane(Result):
 
     @property
     def headline(self) -> str:
-        kinds = ", ".join(f"{point.mechanism} {point.kind}" for point in self.rest)
-        return f"flow of one pass in the plane of m and θ: {kinds or 'no rest point found'}"
+        points = ", ".join(f"{point.mechanism} {point.kind}" for point in self.rest)
+        return f"flow of one pass in the plane of m and θ: {points or 'no rest point found'}"
 
     def rows(self) -> list[dict[str, Any]]:
         return [

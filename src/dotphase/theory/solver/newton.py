@@ -22,7 +22,7 @@ from ...inner.minima import Lowest, Reached
 from ..state_evolution.evaluator import Evaluator, NodeMinima, Point, finite
 from .errors import observable_errors, solve_off_gauge
 from .options import SolverOptions
-from .reached import settle
+from .reached import reached_fixed_point
 from .trail import Trail
 
 
@@ -136,7 +136,7 @@ def fixed_point(
                 return walk.end(True)
             if isinstance(evaluator.minimum, Reached):
                 # Converged for the minima in hand: are they still the reached ones?
-                end = settle(evaluator, point.x, options)
+                end = reached_fixed_point(evaluator, point.x, options)
                 return end._replace(evaluations=walk.evaluations + end.evaluations)
             if walk.searched is not None and np.abs(point.x - walk.searched).max() < options.fresh:
                 return walk.end(True)

@@ -68,7 +68,7 @@ class QuasiNewton:
         self.learned = self.learned + np.outer(missed, self.last) / (self.last @ self.last)
 
 
-def settle(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Trail:
+def reached_fixed_point(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> Trail:
     """The fixed point near x whose basins are those that training reaches there; its slopes count
     the nodes that change basin."""
     point, spent = _anew(evaluator, x), 1

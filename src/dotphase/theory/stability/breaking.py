@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from ...inner.loss import energy, pull, times
+from ...inner.loss import energy, prox_force, scaled
 from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate
@@ -63,7 +63,7 @@ def compiled_jumps(structure: Structure):
         both, count = with_rivals(problem, rival_of), block.xi.shape[-1]
         height, g = (
             energy(structure.student, both, minima.z),
-            times(pull(both, minima.z), both.scale),
+            scaled(prox_force(both, minima.z), both.scale),
         )
         g = g.reshape(*structure.shape[:2], -1)
         apart = jnp.abs(minima.z[..., count:] - minima.z[..., rival_of]).max((0, 1)) > SAME

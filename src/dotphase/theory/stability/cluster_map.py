@@ -34,8 +34,8 @@ from .clusters import (
     compiled_conjugates,
     complexity,
     free_energy,
-    kinds,
     overlaps_from,
+    per_group,
     positive,
 )
 
@@ -102,7 +102,7 @@ class ClusterMap:
         here = clusters_at(state, self.scenario)
         hats = [self._hats(y, state, Averages(*row)) for row in zip(*rows, strict=True)]
         distribution, ridge = self.scenario.distribution, float(self.scenario.ridge)
-        at = [kinds(distribution, ridge, y, each) for each in hats]
+        at = [per_group(distribution, ridge, y, each) for each in hats]
         if not all(map(positive, at)):
             return None, known
         pooled, *each = map(overlaps_from, at)

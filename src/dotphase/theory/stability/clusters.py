@@ -29,7 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...inner.loss import pull
+from ...inner.loss import prox_force
 from ...inner.minimiser import descend
 from ...inner.search import search
 from ...numerics.kept_programs import kept
@@ -118,14 +118,16 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
     seen = (u[:, :columns, None] * spread[None, :columns, :, None]).sum(1)
     lowest = lambda one, z, seen: search(structure.student, one, jnp.stack([z, seen, -seen]), 1).z
     middle = problem._replace(centre=w_0, target=target)
-    t = (D[..., None] * pull(middle, lowest(middle, of(known)[..., 0], seen))[:, :, None]).sum(1)
+    t = (
+        D[..., None] * prox_force(middle, lowest(middle, of(known)[..., 0], seen))[:, :, None]
+    ).sum(1)
 
     uniform = jnp.mod(inner[:, None] + shift[:, :, None], 1.0)
     xi = jax.scipy.special.ndtri(jnp.clip(uniform, 1e-12, 1 - 1e-12)).reshape(length, rank, -1)
     w = each(w_0) + (D[..., None] * (xi + y * each(t))[:, None]).sum(2)
     one = problem._replace(centre=w, target=each(target))
     found = descend(structure.student, one, lowest(one, known, each(seen)))
-    M, g = of(found.energy), of(pull(one, found.z))
+    M, g = of(found.energy), of(prox_force(one, found.z))
     mean_M, linear = M.mean(-1), of((each(t) * xi).sum((0, 1)))
     heights = -y * (M - mean_M[..., None] + linear) - 0.5 * y**2 * (t**2).sum((0, 1))[:, None]
     weights = jax.nn.softmax(heights, axis=-1)
@@ -139,7 +141,7 @@ def _some(structure: Structure, spread, problem, D, y, inner, w_0, target, u, sh
     return found.z, mean(g), mean(g[:, :, None] * g[:, None]), log, energy
 
 
-class Kinds(NamedTuple):
+class PerGroup(NamedTuple):
     """The input half-step per group of directions: `weight`, (K,), `gamma`, (K, L), Λ, Λ_y, Δ̂, H,
     (K, r_s, r_s), and ⟨c (τ, π)ᵀ⟩, `signal`, (K, r_s, L + r_t)."""
 
@@ -165,7 +167,7 @@ def compiled_conjugates(structure: Structure):
     return kept(run, structure)
 
 
-def kinds(distribution, ridge: float, y: float, hats: Clusters) -> Kinds:
+def per_group(distribution, ridge: float, y: float, hats: Clusters) -> PerGroup:
     """What conjugates make of each group of directions."""
     length, r_s = hats.m.shape
     gather = lambda per_token: np.einsum("kl,lab->kab", distribution.gamma, per_token)
@@ -174,7 +176,7 @@ def kinds(distribution, ridge: float, y: float, hats: Clusters) -> Kinds:
     carrier = np.concatenate([positions, gather(hats.theta)], axis=2)
     signal = carrier @ distribution.moment
     H = gather(hats.q_0) + signal @ np.swapaxes(carrier, 1, 2)
-    return Kinds(
+    return PerGroup(
         distribution.weight,
         distribution.gamma,
         stiffness,
@@ -185,13 +187,13 @@ def kinds(distribution, ridge: float, y: float, hats: Clusters) -> Kinds:
     )
 
 
-def positive(at: Kinds) -> bool:
+def positive(at: PerGroup) -> bool:
     """Whether Λ and Λ_y are positive, without which there is no input half-step."""
     both = np.concatenate([at.stiffness, at.softened])
     return bool(np.isfinite(both).all() and np.linalg.eigvalsh(both).min() > 0)
 
 
-def overlaps_from(at: Kinds) -> Clusters:
+def overlaps_from(at: PerGroup) -> Clusters:
     """The overlaps that conjugates give."""
     length = at.gamma.shape[1]
     R, R_y = np.linalg.inv(at.stiffness), np.linalg.inv(at.softened)
@@ -207,7 +209,7 @@ def overlaps_from(at: Kinds) -> Clusters:
 
 
 def free_energy(
-    at: Kinds, y: float, overlaps: Clusters, hats: Clusters, alpha: float, log: float
+    at: PerGroup, y: float, overlaps: Clusters, hats: Clusters, alpha: float, log: float
 ) -> float:
     """f; `log` is E ln⟨e^{−yM}⟩/y."""
     inner = lambda left, right: float(np.sum(left * right))
@@ -220,7 +222,13 @@ def free_energy(
 
 
 def complexity(
-    at: Kinds, y: float, overlaps: Clusters, hats: Clusters, alpha: float, log: float, energy: float
+    at: PerGroup,
+    y: float,
+    overlaps: Clusters,
+    hats: Clusters,
+    alpha: float,
+    log: float,
+    energy: float,
 ) -> float:
     """Σ = y² ∂f/∂y, all else held; `energy` is E⟨M⟩."""
     if y == 0:
@@ -236,11 +244,11 @@ def _squares(overlaps: Clusters, hats: Clusters) -> float:
     return float(np.sum(hats.q_1 * overlaps.q_1) - np.sum(hats.q_0 * overlaps.q_0))
 
 
-def _trace(at: Kinds, matrices: np.ndarray) -> float:
+def _trace(at: PerGroup, matrices: np.ndarray) -> float:
     return float(at.weight @ np.trace(matrices, axis1=1, axis2=2))
 
 
-def _log_ratio(at: Kinds, y: float) -> float:
+def _log_ratio(at: PerGroup, y: float) -> float:
     """⟨ln det Λ_yΛ⁻¹⟩/y, which is −⟨Tr Λ⁻¹Δ̂⟩ at y = 0."""
     turned = np.linalg.solve(at.stiffness, at.spread)
     if y == 0:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 
-from ...inner.loss import Problem, applied, energy, energy_and_gradient, times
+from ...inner.loss import Problem, applied, energy, energy_and_gradient, scaled
 from ...inner.minima import Reached
 from ...numerics.precision import in_double
 from ...overlaps.coordinates import coordinates_of
@@ -69,8 +69,8 @@ class Samples(NamedTuple):
 
     def _moved(self, z, step: float):
         _, gradient = energy_and_gradient(self.structure.student, self.problem, z)
-        return z - step * times(
-            applied(self.response, times(gradient, self.problem.scale)), self.problem.scale
+        return z - step * scaled(
+            applied(self.response, scaled(gradient, self.problem.scale)), self.problem.scale
         )
 
 

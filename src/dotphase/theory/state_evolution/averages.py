@@ -24,7 +24,16 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ...inner.loss import Problem, along_each, loss_of, over, pull, tether, times, weigh
+from ...inner.loss import (
+    Problem,
+    along_each,
+    loss_of,
+    prox_force,
+    quadratic_term,
+    scaled,
+    unscaled,
+    weigh,
+)
 from ...inner.minimiser import Minimum
 from ...numerics.compilation import fenced
 from ...numerics.elimination import eliminate
@@ -199,9 +208,15 @@ def _at_minimum(
         work(found, u) if size <= 2 else fenced(work, found, u)
     )
     groups = lambda fields: fields.reshape(*structure.shape[:2], -1)
-    shift, force = over(z - both.centre, both.scale), times(pull(both, z), both.scale)
+    shift, force = unscaled(z - both.centre, both.scale), scaled(prox_force(both, z), both.scale)
     return AtMinimum(
-        groups(shift), groups(force), energy - tether(both, z), energy, inverse, along_u, mixed
+        groups(shift),
+        groups(force),
+        energy - quadratic_term(both, z),
+        energy,
+        inverse,
+        along_u,
+        mixed,
     ), test
 
 

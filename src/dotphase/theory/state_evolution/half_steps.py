@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ...inner.loss import Problem, applied, over, times
+from ...inner.loss import Problem, applied, scaled, unscaled
 from ...inner.minima import Reached, flow
 from ...inner.minimiser import NEARLY, descend
 from ...inner.search import search
@@ -109,7 +109,7 @@ def fields(structure: Structure, values, x, block: Block) -> Fields:
     u = (f.psi[..., None] * block.xi[:, :, None]).sum(1) + (
         f.K[..., None] * block.eta[:, None]
     ).sum(2)
-    u = times(tokens(u), s)
+    u = scaled(tokens(u), s)
     target = lifted(structure.teacher)(u, **values["teacher"])
     return Fields(
         f,
@@ -137,7 +137,7 @@ def signal(structure: Structure, values, x, at: Fields) -> tuple[Any, Any]:
     rho, s = teacher_overlap(values), at.problem.scale if structure.joint else None
     here = from_coordinates(x, rho, structure.student.rank)
     slope = grouped(here.theta) @ inverse(grouped(rho))
-    return here.m[..., None] + times(applied(slope, over(at.u, s)), s), grouped(here.V)
+    return here.m[..., None] + scaled(applied(slope, unscaled(at.u, s)), s), grouped(here.V)
 
 
 @lru_cache(maxsize=64)
