@@ -113,7 +113,7 @@ def test_starts_may_be_any_sequence():
 
 
 def test_no_answer_is_code_three_without_warnings():
-    result = run("solve", "--sigma", "1e6", "--branch", "semantic", "--rtol", "0.1", "--json")
+    result = run("solve", "--sigma", "1e6", "--start", "semantic", "--rtol", "0.1", "--json")
     assert json.loads(result.stdout)["outcome"] == "stalled"
     assert result.exit_code == 3
 

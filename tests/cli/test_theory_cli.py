@@ -24,7 +24,7 @@ def test_solve_answers_in_json():
         "2",
         "--omega",
         "0.3",
-        "--branch",
+        "--start",
         "positional",
         "--rtol",
         "0.02",
@@ -65,7 +65,7 @@ def test_all_branches_are_a_list_and_a_file_is_a_scenario(tmp_path):
 
 
 def test_the_table_for_people_names_branches_and_errors():
-    result = run("solve", "--branch", "semantic", "--rtol", "0.05")
+    result = run("solve", "--start", "semantic", "--rtol", "0.05")
     assert result.exit_code == 0
     assert "semantic" in result.stdout
     assert "±" in result.stdout
@@ -75,7 +75,7 @@ def test_the_table_for_people_names_branches_and_errors():
 
 def test_stability_can_be_left_out():
     assert "stability" not in json.loads(
-        run("solve", "--branch", "semantic", "--no-stability", "--json").stdout
+        run("solve", "--start", "semantic", "--no-stability", "--json").stdout
     )
 
 
@@ -87,7 +87,7 @@ def test_the_onset_of_an_instability_is_a_transition():
         "1.5:2",
         "--budget",
         "2048",
-        "--branch",
+        "--start",
         "positional",
         "--json",
     )
@@ -113,7 +113,7 @@ def test_baseline():
     "words",
     [
         ("solve", "--alpha", "-1"),
-        ("solve", "--branch", "mystic"),
+        ("solve", "--start", "mystic"),
         ("solve", "--rtol", "0"),
         ("solve", "--positional", "odd"),
         ("solve", "--positional", "1,0,0;0,1,0;0,0,1"),

@@ -92,7 +92,7 @@ SMALL = ["--student", "softmax:rank=2", "--alpha", "2", "--omega", "0.3", "--jso
 @pytest.mark.parametrize(
     "command",
     [
-        ["solve", "--branch", "mixed", "--rtol", "0.05"],
+        ["solve", "--start", "mixed", "--rtol", "0.05"],
         ["phase", "--nodes", "4096"],
         ["branches", "--values", "2", "--rtol", "0.05"],
         ["train", "--start", "mixed", "--d", "40", "--seeds", "1"],

@@ -141,10 +141,10 @@ def transition(
             "branch) or replicon (replica symmetry breaks on a branch).",
         ),
     ],
-    branch: Annotated[
+    start: Annotated[
         str,
         typer.Option(
-            "--branch",
+            "--start",
             help="Of spinodal, instability and replicon: semantic, positional, mixed or uninformed.",
         ),
     ] = "semantic",
@@ -181,7 +181,7 @@ def transition(
     from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--range", interval, "first:last")
-    options = {"precision": precision, "budget": budget, "start": branch, "direction": direction}
+    options = {"precision": precision, "budget": budget, "start": start, "direction": direction}
     options |= {"rule": first_nodes(name, budget, seed), "minimum": minimum}
     options |= {"mechanisms": _two_mechanisms(between)}
     found = critical(task, name, along, between=(low, high), **options)

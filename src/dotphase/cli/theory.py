@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @of_scenario()
 def solve(
     task: Scenario,
-    branch: Annotated[
-        str, typer.Option("--branch", help="semantic, positional, uninformed or all.")
+    start: Annotated[
+        str, typer.Option("--start", help="semantic, positional, mixed, uninformed or all.")
     ] = "all",
     minimum: Minimum = "lowest",
     d: Annotated[
@@ -51,7 +51,7 @@ def solve(
     ] = True,
     as_json: Json = False,
 ) -> None:
-    """Solve the theory for each branch. Prints test error, training loss, overlaps and stability,
+    """Solve the theory from each start. Prints test error, training loss, overlaps and stability,
     each with its error.
 
     Example: dotphase solve --alpha 2 --omega 0.3
@@ -60,9 +60,9 @@ def solve(
     from ..theory.solver.solve import solve_many
     from ..theory.solver.starts import NAMES, usual_starts
 
-    if branch not in (*NAMES, "all"):
-        raise ValueError(f"--branch: expected {', '.join(NAMES)} or all, got {branch!r}")
-    starts = [*usual_starts(task), "uninformed"] if branch == "all" else [branch]
+    if start not in (*NAMES, "all"):
+        raise ValueError(f"--start: expected {', '.join(NAMES)} or all, got {start!r}")
+    starts = [*usual_starts(task), "uninformed"] if start == "all" else [start]
     options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
     with progress_bar("solving") as progress:
         found = solve_many([task] * len(starts), starts, progress=progress, **options)
@@ -70,7 +70,7 @@ def solve(
         answers = [
             s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found
         ]
-        typer.echo(json.dumps(answers if branch == "all" else answers[0], indent=2))
+        typer.echo(json.dumps(answers if start == "all" else answers[0], indent=2))
     else:
         typer.echo(str(task))
         _print_solutions(found, stability)
