@@ -1,4 +1,4 @@
-"""The place of a text in the phase diagram."""
+"""Where a text lies in the phase diagram."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def scenario_of(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class TextPhase(Result):
-    """The place of sentences in the phase diagram.
+    """Where sentences lie in the phase diagram.
 
     - `scenario`: the task with the distribution of these sentences; `distribution`: that distribution, and
       what it neglects.
@@ -131,7 +131,7 @@ def phase_of(
     scenario: Scenario | None = None,
     *,
     minimum: str = "reached",
-    nodes: int = 2**15,
+    rule: Sobol | None = None,
     progress: Progress = None,
 ) -> TextPhase:
     """Predict which mechanism a student learns from these sentences, by the theory with their
@@ -143,8 +143,8 @@ def phase_of(
     - `scenario`: the task; by default `scenario_of` their distribution with α = n/d. Its tokens are
       replaced by the measured ones.
     - `minimum`: `"reached"` unless given, since real sentences are asked about for what training
-      finds; or `"lowest"`, as in `solve`;  `nodes` of the
-      Gaussian averages.
+      finds; or `"lowest"`, as in `solve`.
+    - `rule`: nodes of the Gaussian averages, 2^15 Sobol' points unless given.
     - `progress`: True for a bar, or a function of (done, total).
 
     **Returns**: a `TextPhase`: the phase, and what the measured distribution neglects.
@@ -162,8 +162,8 @@ def phase_of(
         else scenario
     )
     task = task.vary(tokens=distribution.tokens)
-    rule = Sobol(nodes)
-    with reporting(progress, f"where it stands: {brief(task)}", 3) as report:
+    rule = rule or Sobol(2**15)
+    with reporting(progress, f"phase of the sentences: {brief(task)}", 3) as report:
         found = phase(task, rule=rule, minimum=minimum)
         report(1)
         baseline = linear_baseline(task).test_error

@@ -150,14 +150,15 @@ def universality(
     omega: float = 0.3,
     ridge: float = 0.01,
     theory: bool = True,
-    nodes: int = 2**15,
+    rule: Sobol | None = None,
     progress: Progress = None,
 ) -> Universality:
     """Train on sentences and on Gaussian surrogates with the same covariances, with and without the
     same lengths, and solve the theory (reached minima) of both.
 
     **Arguments**: `sentences`; `start` and `seeds` of training; `alpha`, `omega`, `ridge` of the
-    task (`scenario_of`); `theory`, whether to solve it, with so many `nodes`; `progress`.
+    task (`scenario_of`); `theory`, whether to solve it; `rule`, nodes of its averages, 2^15 Sobol'
+    points unless given; `progress`.
 
     **Returns**: a `Universality`: training on the sentences, on each surrogate, and the theory.
 
@@ -165,7 +166,7 @@ def universality(
     """
     from ..theory.solver.solve import solve
 
-    begin, seeds = perf_counter(), as_seeds(seeds)
+    begin, seeds, rule = perf_counter(), as_seeds(seeds), rule or Sobol(2**15)
     distributions = {
         name: tokens_from_samples(sentences, scales=name == "scaled", alike=True)
         for name in SURROGATES
@@ -186,9 +187,7 @@ def universality(
             report(done)
         theories = {}
         for done, name in enumerate(SURROGATES if theory else (), start=4):
-            theories[name] = solve(
-                tasks[name], start, rule=Sobol(nodes), rtol=None, minimum="reached"
-            )
+            theories[name] = solve(tasks[name], start, rule=rule, rtol=None, minimum="reached")
             report(done)
     return Universality(
         tasks["scaled"], distribution, start, trained, surrogates, theories, perf_counter() - begin

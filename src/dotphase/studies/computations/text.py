@@ -69,6 +69,7 @@ class Text(Computation):
         return {name: [[row[name] for row in of_one] for of_one in rows] for name in rows[0][0]}
 
     def _row(self, point: Point, change: str, start: str) -> dict[str, list[Any]]:
+        from ...numerics.rules import Sobol
         from ...text.reading import read_text
         from ...text.universality import universality, variant
 
@@ -76,7 +77,8 @@ class Text(Computation):
             self.files, self.d, self.length, centre=False, deviation=point.scenario.tokens.deviation
         )
         numbers = {name: point.scenario.value_of(name) for name in ("alpha", "omega")}
-        options = {"ridge": point.scenario.ridge, "theory": self.theory, "nodes": self.nodes}
+        options = {"ridge": point.scenario.ridge, "theory": self.theory}
+        options |= {"rule": Sobol(self.nodes)}
         found = universality(
             variant(raw, change), start, seeds_of(self.seeds), **numbers, **options
         )
