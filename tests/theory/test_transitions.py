@@ -6,7 +6,7 @@ import pytest
 import dotphase
 from dotphase.numerics.rules import Sobol
 from dotphase.theory.branches.continuation import follow
-from dotphase.theory.branches.node_sets import scan_points
+from dotphase.theory.branches.node_sets import once_each, scan_points
 from dotphase.theory.branches.phases import phase, phase_of
 from dotphase.theory.branches.roots import Absent, Difference, coarse_root
 from dotphase.theory.branches.transitions import critical, critical_line
@@ -32,6 +32,13 @@ def test_alpha_c_and_alpha_l_agree_with_independent_nodes():
         assert found.outcome in ("located", "imprecise")
         assert found.evaluations > 0
         assert within(found.location, reference, 0.004), (kind, found)
+
+
+def test_remarks_of_several_node_sets_are_one_sentence_each():
+    missing = [f"the branch is missing at {n} values from 0.5 to {0.6 + n / 100}" for n in (8, 9)]
+    found = once_each([missing[0], "it ends", missing[1], "it ends"])
+    assert found == [f"{missing[0]} (other node sets: similar numbers)", "it ends"]
+    assert once_each(missing[:1] * 4) == missing[:1]
 
 
 def test_at_the_transition_the_difference_vanishes():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -47,6 +48,18 @@ def scan_points(between: tuple[float, float], count: int) -> np.ndarray:
     return np.geomspace(high, low, count) if low > 0 else np.linspace(high, low, count)
 
 
+def once_each(remarks: Iterable[str]) -> list[str]:
+    """The remarks without repetitions. Of remarks that differ in their numbers only, the first is
+    kept, with a note."""
+    several: dict[str, list[str]] = {}
+    for remark in remarks:
+        several.setdefault(re.sub(r"\d[\d.]*", "#", remark), []).append(remark)
+    return [
+        alike[0] if len(set(alike)) == 1 else f"{alike[0]} (other node sets: similar numbers)"
+        for alike in several.values()
+    ]
+
+
 def over_node_sets(
     name: str,
     along: str,
@@ -63,10 +76,8 @@ def over_node_sets(
     began = time.perf_counter()
     found = [locate(replace(rule, seed=rule.seed + seed)) for seed in range(SEEDS)]
     places = [p for p, _, _ in found if p is not None]
-    spent, remarks = (
-        sum(n for _, n, _ in found),
-        list(dict.fromkeys(remark for *_, remark in found if remark)),
-    )
+    spent = sum(n for _, n, _ in found)
+    remarks = once_each(remark for *_, remark in found if remark)
     end = lambda location, outcome, reason: Transition(
         name, along, location, outcome, reason, spent, rule.count, time.perf_counter() - began
     )

@@ -83,12 +83,12 @@ class Difference:
         for start, places in self.missing.items():
             spots = sorted(places)
             where = (
-                f"{spots[0]:.4g}"
+                f"{self.along} = {spots[0]:.4g}"
                 if len(spots) == 1
-                else f"{len(spots)} points from {spots[0]:.4g} to {spots[-1]:.4g}"
+                else f"{len(spots)} values of {self.along} from {spots[0]:.4g} to {spots[-1]:.4g}"
             )
             how = " and ".join(sorted(set(places.values())))
-            words.append(f"the {start} branch is missing at {self.along} = {where} ({how})")
+            words.append(f"the {start} branch is missing at {where} ({how})")
         return "; ".join(words)
 
 
