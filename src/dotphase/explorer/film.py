@@ -57,15 +57,18 @@ def write_film(path: Path, seconds: float = SECONDS) -> int:
 
 
 def _fewer_colours(path: Path) -> None:
-    """A quarter of the bytes: 32 colours are enough for two pictures of lines and shades."""
+    """A quarter of the bytes: few colours are enough for two pictures of lines and shades. All
+    frames share them, and those of the two mechanisms are among them."""
+    from matplotlib.colors import to_rgb
     from PIL import Image, ImageSequence
 
     with Image.open(path) as film:
-        shown = [
-            (frame.convert("RGB").quantize(32), frame.info["duration"])
-            for frame in ImageSequence.Iterator(film)
-        ]
-    (first, *others), pauses = zip(*shown, strict=True)
+        shown = [(f.convert("RGB"), f.info["duration"]) for f in ImageSequence.Iterator(film)]
+    frames, pauses = zip(*shown, strict=True)
+    kept = [round(255 * part) for name in BRANCHES for part in to_rgb(COLOURS[name])]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(kept + (frames[0].quantize(30).getpalette() or [])[: 3 * 30])
+    first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     first.save(path, save_all=True, append_images=others, duration=list(pauses), loop=0)
 
 
