@@ -39,4 +39,4 @@ def test_a_rate_that_diverges_ends_with_the_code_of_no_answer():
 def test_zeros_of_a_random_start_are_explained():
     found = CliRunner().invoke(app, ["dynamics", "--until", "1"])
     assert found.exit_code == 0
-    assert "--d gives the start its overlaps" in found.stdout
+    assert "give --d for overlaps" in found.stdout

@@ -119,7 +119,7 @@ def test_a_wider_student_does_at_least_as_well_in_training():
         ({"start": "sematic"}, "start: expected semantic"),
         ({"start": np.full((40, 1), np.nan)}, "finite"),
         ({"optimiser": "newton"}, "optimiser: expected one of"),
-        ({"start": "uninformed"}, 'weights that know nothing are called "random" here'),
+        ({"start": "uninformed"}, 'use "random" here'),
         (
             {"start": overlaps(Instance(paper(), 40, 0), np.ones((40, 1)))},
             "overlaps do not say which weights",

@@ -168,7 +168,7 @@ def test_data_that_do_not_fit_are_refused(words, distribution):
         "3 tokens|tokens, but": lambda: train(scenario_of(isotropic(3, 0.5)), data=data),
         "have 40 dimensions": lambda: train(task, 50, data=data),
         "lower α": lambda: train(task.vary(alpha=1e4), data=data),
-        "how many dimensions": lambda: train(paper()),
+        "give the dimension": lambda: train(paper()),
     }.items():
         with pytest.raises(ValueError, match=message):
             call()

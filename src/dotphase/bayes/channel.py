@@ -71,7 +71,7 @@ def _signs(teacher: Attention, length: int, size: float) -> np.ndarray:
     for u in fields:
         if not _only_images(teacher, u, signs):
             raise ValueError(
-                "teacher: different fields that are not each other's up to signs have the same attention; the "
+                "teacher: fields that differ by more than signs have the same attention; the "
                 "Bayes-optimal limit is for teachers whose attention fixes the fields up to signs"
             )
     return signs

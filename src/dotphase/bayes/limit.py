@@ -206,8 +206,8 @@ def weak_recovery(scenario: Scenario) -> Threshold:
         q̂_l = α Σ_k E[A_lk q_k A_lkᵀ],   q_l = Σ_κ ⟨γ_l γ_κ⟩ q̂_κ,
 
     a linear map times α: the threshold is one over its spectral radius. The average is of degree
-    four in u, for which few Gauss–Hermite nodes are exact. Zero where the signs leave a mean: then
-    any α teaches something.
+    four in u, for which few Gauss–Hermite nodes are exact. The
+    threshold is zero if the mean of the signs is not zero.
 
     **Returns**: a `Threshold`.
     """

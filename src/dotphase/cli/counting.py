@@ -96,7 +96,7 @@ def show(
     directories: Annotated[
         list[Path], typer.Argument(help="One or more runs; each is one row of panels.")
     ],
-    sentence: Annotated[str | None, typer.Option(help="Such as BAADE…, as long as L.")] = None,
+    sentence: Annotated[str | None, typer.Option(help="L letters, such as BAADEBCMMA.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed to draw. [default: the first]")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder of the pictures. [default: the first run]")

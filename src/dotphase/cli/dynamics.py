@@ -86,7 +86,7 @@ def dynamics(
         _print_path(found)
         if d is None and first == "random":
             typer.echo(
-                "m = θ = 0 at a random start as d → ∞; --d gives the start its overlaps at finite d"
+                "a random start keeps m = θ = 0 as d → ∞; give --d for overlaps of order 1/√d"
             )
         if seen is not None:
             _print_deviations(seen)

@@ -21,7 +21,7 @@ Dimension = Annotated[
     int | None, typer.Option("--d", help="The dimension d. [default: 1000, or that of the data]")
 ]
 Start = Annotated[str, typer.Option("--start", help="semantic, positional, mixed or random.")]
-Seeds = Annotated[int, typer.Option("--seeds", help="How many realisations, of seeds that follow.")]
+Seeds = Annotated[int, typer.Option("--seeds", help="How many consecutive seeds.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, help="The first of the seeds.")]
 Checkpoint = Annotated[
     Path | None,
@@ -106,8 +106,8 @@ def compare(
     checkpoint: Checkpoint = None,
     as_json: Json = False,
 ) -> None:
-    """Compare theory, message passing and training. With standard errors, and deviations in units
-    of them.
+    """Compare theory, message passing and training. Prints standard errors, and deviations in
+    standard errors.
 
     Example: dotphase compare --alpha 2 --d 500 --picture compare.png
     """
@@ -142,7 +142,7 @@ def _optimiser(name: str, rate: float | None) -> Any:
 
     optimisers = {"gd": GradientDescent, "adam": Adam}
     if name not in optimisers:
-        raise ValueError(f"--rate: {name} has no rate; gd and adam have")
+        raise ValueError(f"--rate: {name} has no rate; use --optimiser gd or adam")
     if not rate > 0:
         raise ValueError(f"--rate: must be positive, got {rate:g}")
     return optimisers[name](rate=rate)

@@ -36,7 +36,7 @@ def learn(
     momentum: Annotated[float, typer.Option("--momentum", help="β of heavy-ball steps.")] = 0.0,
     d: Annotated[
         int | None,
-        typer.Option("--d", help="The dimension: starts and losses as there. [default: d → ∞]"),
+        typer.Option("--d", help="Dimension d of the start and the loss. [default: d → ∞]"),
     ] = None,
     paths: Annotated[
         int, typer.Option("--paths", help="Paths of one replicate, a power of two.")
@@ -48,7 +48,7 @@ def learn(
         float,
         typer.Option(
             "--cut",
-            help="Forces are summed until they change ‖Q‖² by this fraction; then they become a mode.",
+            help="Fraction of ‖Q‖² up to which forces are summed; smaller is more accurate.",
         ),
     ] = 1e-5,
     seed: Seed = 0,

@@ -112,7 +112,7 @@ def phase(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Which mechanism wins. It is that of the stable fixed point of lowest training loss.
+    """Print which mechanism wins. The winner is the stable fixed point of lowest training loss.
 
     Example: dotphase phase --alpha 2 --student softmax:rank=2
     """
@@ -145,13 +145,16 @@ def transition(
         str,
         typer.Option(
             "--start",
-            help="Of spinodal, instability and replicon: semantic, positional, mixed or uninformed.",
+            help="The branch, for spinodal, instability and replicon: semantic, positional, "
+            "mixed or uninformed.",
         ),
     ] = "semantic",
     direction: Annotated[
         str | None,
         typer.Option(
-            "--direction", help="Of instability: q, V, m or theta. [default: the other mechanism's]"
+            "--direction",
+            help="For instability, the overlap that grows: q, V, m or theta. "
+            "[default: m on the semantic branch, else theta]",
         ),
     ] = None,
     minimum: Minimum = "lowest",
@@ -160,7 +163,8 @@ def transition(
         str | None,
         typer.Option(
             "--between",
-            help="Of train-loss: two mechanisms, like semantic,mixed. [default: semantic,positional; "
+            help="For train-loss: two mechanisms, like semantic,mixed. "
+            "[default: semantic,positional; "
             "from rank two on, the winners at the two ends of the interval]",
         ),
     ] = None,

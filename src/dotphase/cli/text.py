@@ -102,7 +102,7 @@ def phase_of(
     Example: dotphase phase-of --data tokens.npz --omega 0.3
     """
     if data is None:
-        raise ValueError("--data: which sentences? `dotphase text` makes a file of them")
+        raise ValueError("--data: give a file of sentences; `dotphase text` writes one")
     from ..text.phase import phase_of as run
 
     ratio = data.count / data.dimension if alpha is None else alpha
@@ -170,8 +170,8 @@ def language_model(
     ] = "learned",
     as_json: Json = False,
 ) -> None:
-    """Train a small causal language model and measure its heads. On Python's help texts; prints loss
-    and mechanism against time.
+    """Train a small causal language model and measure its heads. Trains on Python's help texts;
+    prints loss and mechanism against time.
 
     Example: dotphase language-model --out language --steps 500
     """

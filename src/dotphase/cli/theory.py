@@ -39,7 +39,7 @@ def solve(
         int | None,
         typer.Option(
             "--d",
-            help="A finite dimension, for the finite-size terms that the theory has. [default: infinite]",
+            help="Finite d: adds ½ Tr[S p pᵀ Sᵀ]/d to the loss. [default: d → ∞]",
         ),
     ] = None,
     rtol: Rtol = 5e-3,

@@ -161,8 +161,8 @@ def descend(w: np.ndarray, T: np.ndarray, V: float, variance: float) -> np.ndarr
 def _slopes(
     z: np.ndarray, w: np.ndarray, T: np.ndarray, V: float, variance: float
 ) -> tuple[np.ndarray, ...]:
-    """Gradient (2, N), second derivatives along each z_l (2, N) and the mixed one (N,) of what
-    `_descend` descends."""
+    """Gradient (2, N), second derivatives along each z_l (2, N) and the mixed one (N,) of the cost
+    that `descend` minimises."""
     s = _own_share(z)
     first, second = (
         s * (1 - s),

@@ -28,16 +28,14 @@ def instances(
     data = None if data is None else as_data(data)
     if d is None:
         if data is None:
-            raise ValueError("d: how many dimensions? Only given data bring their own")
+            raise ValueError("d: give the dimension; it can be left out only with data=")
         d = data.dimension
     found = [Instance(scenario, d, seed, data) for seed in as_seeds(seeds)]
     if data is not None and found[0].sample_count >= data.count:
         wanted = (
             f"α = {scenario.sample_ratio:g} takes {found[0].sample_count} sentences for training"
         )
-        raise ValueError(
-            f"data: {wanted}, {data.count} are there, and tests need some, too; lower α"
-        )
+        raise ValueError(f"data: {wanted} and tests need more; there are {data.count}: lower α")
     check_memory(found[0], found[0].sample_count, precision)
     return found
 

@@ -155,8 +155,8 @@ class Path(Result):
 
     @property
     def barrier(self) -> float:
-        """The highest loss on the way, above the higher of the two ends: a bound from above on the
-        least."""
+        """The highest loss on the way, minus that of the higher end: an upper bound on the
+        lowest barrier."""
         return float(self.loss.max() - max(self.loss[0], self.loss[-1]))
 
 

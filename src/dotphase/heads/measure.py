@@ -264,7 +264,7 @@ def _taken(function: Head, ids: np.ndarray, entries: Entries) -> tuple[np.ndarra
         i, j = entries.query[wrong], entries.key[wrong]
         raise ValueError(
             f"head: the score of sentence {entries.sentence[wrong]} at places ({i}, {j}) is not finite; "
-            "of patterns that round to zero, record the scores before the softmax"
+            "if these are attention patterns that round to zero, give the scores before the softmax"
         )
     layers, heads = shape
     single = [str(h) for h in range(heads)]

@@ -51,7 +51,8 @@ def entries_of(ids: np.ndarray, causal: bool, most_pairs: int = 4000) -> Entries
         raise ValueError(f"sentences: at least {LEAST} are needed for an error bar, got {n}")
     if length < 3 + causal:
         raise ValueError(
-            f"sentences: a place has to see two others to prefer one: {3 + causal} tokens, got {length}"
+            f"sentences: at least {3 + causal} tokens per sentence are needed, so that a place "
+            f"sees two others; got {length}"
         )
     i, j = np.tril_indices(length, -1) if causal else np.nonzero(~np.eye(length, dtype=bool))
     sentence, column = np.repeat(np.arange(n), len(i)), np.tile(np.arange(len(i)), n)

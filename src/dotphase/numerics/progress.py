@@ -1,9 +1,8 @@
 """Progress of every long call: a bar where someone is watching, a line now and then where nobody
 is, or a callback.
 
-progress=True                        a bar in a terminal or a notebook; in a file, lines with the
-time progress=lambda done, total: …       called after every step; `total` is None where it is not
-known
+    progress=True                   a bar in a terminal or a notebook; lines with times in a file
+    progress=lambda done, total: …  called after every step; `total` is None where it is not known
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ token:
 so that every point of coordinate space is a possible set of overlaps: q and V are positive, and ρ −
 θᵀq⁻¹θ is too. Everywhere `rho` is ρ_l, (L, r_t, r_t); for correlated tokens it is ρ_ll',
 (L, L, r_t, r_t), overlaps have two token indices likewise, and the coordinates are those of
-`joint.py`.
+`correlated.py`.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class Estimate:
             ):  # comparisons, isfinite and the like
                 return ufunc(*(getattr(part, "value", part) for part in inputs))
         raise TypeError(
-            f"{ufunc.__name__}: not known for estimates; take `.value`, and think about the error"
+            f"{ufunc.__name__}: not known for estimates; apply it to `.value` (no error then)"
         )
 
     # ------------------------------------------------------------------------------ compared, shown

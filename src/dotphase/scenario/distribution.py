@@ -43,8 +43,8 @@ class Distribution(NamedTuple):
 
     @property
     def joint_rho(self) -> np.ndarray:
-        """What the theory knows of the teacher: ρ_l, (L, r_t, r_t), or, where tokens know of each
-        other, ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
+        """Covariance of the teacher's fields: ρ_l, (L, r_t, r_t), or, for correlated tokens,
+        ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
         if self.Gamma is None:
             return self.rho
         length = self.gamma.shape[1]

@@ -69,8 +69,8 @@ class Scenario:
     - `ridge`: λ.
     - `teacher_weights`: π = Q*·e along each group of directions, (K, r_t); independent N(0, I) unless
       given.
-    - `dimension`: d, at which the theory has what is known of its corrections (`solve(…, d=…)`); d
-      → ∞ unless given.
+    - `dimension`: a finite d, at which the theory adds the term ½ Tr[S p pᵀ Sᵀ]/d to the loss
+      (`solve(…, d=…)`); d → ∞ unless given.
 
     **Example**: `paper(alpha=2, omega=0.3).vary(ridge=0.1)`, or with parts of one's own:
 
@@ -261,9 +261,7 @@ def _check_table(scenario: Scenario) -> None:
         rho = np.swapaxes(scenario.distribution.joint_rho, 1, 2)
         values = np.linalg.eigvalsh(rho.reshape(rho.shape[0] * rho.shape[1], -1))
         if values[0] <= 1e-9 * values[-1]:
-            raise ValueError(
-                "tokens.covariances: tokens that are copies of one another; ⟨Γ ππᵀ⟩ must be positive definite"
-            )
+            raise ValueError("tokens.covariances: remove the tokens that are copies of one another")
 
 
 def _as_vectors(tau: np.ndarray, scenario: Scenario) -> str:

@@ -142,8 +142,8 @@ def phase_of(
     - `sentences`: from `read_text`, `read_embeddings` or `load_sentences`.
     - `scenario`: the task; by default `scenario_of` their distribution with α = n/d. Its tokens are
       replaced by the measured ones.
-    - `minimum`: `"reached"` unless given, since real sentences are asked about for what training
-      finds; or `"lowest"`, as in `solve`.
+    - `minimum`: `"reached"` unless given, since this is what training on these sentences finds; or
+      `"lowest"`, as in `solve`.
     - `rule`: nodes of the Gaussian averages, 2^15 Sobol' points unless given.
     - `progress`: True for a bar, or a function of (done, total).
 

@@ -115,7 +115,7 @@ class Taken:
     """Sentences of the data without replacement: for training the first n of a shuffled list, for
     tests the others.
 
-    Their scales are as long as they are: s_l² = |x_l|²/Tr Σ_l.
+    The scale of a token is its measured length: s_l² = |x_l|²/Tr Σ_l.
     """
 
     def __init__(self, instance: Instance, data: Data, stream: str, count: int) -> None:

@@ -110,9 +110,9 @@ class Gamp:
         R_i = (λ + Σ_l γ_li V̂_l)⁻¹,   Q̂_i = R_i B_i,   V_l = Σ_i γ_li R_i/d
 
     ℓ_μ is the exact loss of the sample, scalar products and all, so that at a fixed point z* =
-    x̃Q̂/√d and x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes. Where tokens know of
-    each other, γ_l, V_l, V̂_l become Γ_ll', V_ll', V̂_ll'; where they have scales, a sample feels
-    s_l s_l' V_ll', and V̂_ll' averages s_l s_l' ∂g_l/∂w_l'.
+    x̃Q̂/√d and x̃ᵀg/√d = λQ̂: the gradient of the training objective vanishes. For correlated
+    tokens γ_l, V_l, V̂_l become Γ_ll', V_ll', V̂_ll'. With random scales s the response of a sample
+    is s_l s_l' V_ll', and V̂_ll' is the average of s_l s_l' ∂g_l/∂w_l'.
     """
 
     def __init__(self, objective: Objective, damping: float = 0.0, minimum: str = "lowest") -> None:
@@ -180,9 +180,9 @@ def gamp(
       iteration overshoots along the positional direction.
     - `iterations`: the most that are made;  `tolerance`: on the relative gradient norm of the
       training objective.
-    - `searching`: for so many iterations the minimum of every sample is found anew; after them each
-      sample keeps the one it is in, else a few samples between two minima of equal height may jump
-      back and forth without end.
+    - `searching`: the number of iterations in which the minimum of every sample is searched for
+      again. After them each sample keeps its minimum: otherwise a few samples with two minima of
+      nearly equal energy could alternate between them for ever.
     - `minimum`: which one, `"lowest"` or `"reached"`, as in `solve`.
     - `response`: V_l to start with, a number or (L, r_s, r_s).
 

@@ -142,8 +142,8 @@ class Runs(Result):
         """What each seed has learned: semantic, positional, mixed or uninformed; "diverged" if it
         gave no answer.
 
-        Weights that know nothing have overlaps with the noise of d entries: m ~ √(v/d) and θ ~
-        γ√(v/d), v = q/γ their variance. What is beyond five times that is a signal.
+        Random weights of variance v = q/γ have overlaps m ~ √(v/d) and θ ~ γ√(v/d) by chance. An
+        overlap larger than five times this counts as a signal.
         """
         gamma = self.scenario.distribution.mean_gamma
         return tuple(mechanism_of(run.overlaps, gamma, self.dimension) for run in self.runs)

@@ -12,9 +12,7 @@ from ...scenario.validation import thaw
 from ..data.instance import Instance
 
 NAMES = ("semantic", "positional", "mixed", "random")
-INSTEAD = {
-    "uninformed": 'weights that know nothing are called "random" here; "uninformed" is their start in the theory'
-}
+INSTEAD = {"uninformed": 'use "random" here; "uninformed" is the name of this start in the theory'}
 RANDOM_SCALE = 0.1
 
 
@@ -48,8 +46,8 @@ def start_weights(instance: Instance, start: Start) -> np.ndarray:
     - `"random"` or `Random(scale)`: Q_i ~ scale · N(0, I), scale 0.1 unless given.
     - an array (d, r_s): itself.
 
-    Columns that the named direction does not fill are random at a tenth of its size: at zero they
-    would be stationary for any attention that is even in them, and training could never use them.
+    The other columns are random, a tenth as large as the named direction. If they were zero, an
+    attention that is even in them would have no gradient there, and training could not use them.
 
     **Returns**: an array (d, r_s).
     """

@@ -52,8 +52,8 @@ def train(
     - `precision`: of the data, `"float64"` or `"float32"`.
     - `record`: keep loss and overlaps of every `record`-th step.
     - `data`: sentences to train on instead of drawing them: an array (n, L, d), in the eigenbasis
-      of the scenario's tokens, or `read_text()`. Then d is theirs, each seed takes αd of them, and
-      the test error is that on those it did not take.
+      of the scenario's tokens, or `read_text()`. Then d is the dimension of the data. Each seed
+      trains on αd of the sentences and is tested on the others.
     - `progress`: True for a bar, or a function `progress(done, total)` called after each seed.
 
     **Returns**: `Runs`, one per seed: means with standard errors over the seeds, and each run with

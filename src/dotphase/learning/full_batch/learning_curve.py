@@ -241,7 +241,7 @@ def _outcome(found: History, schedule: Schedule, known: dict[str, Estimate]) -> 
     if rises.any() and not schedule.momentum:
         return "unstable", f"the training loss rose at step {rises.argmax() + 1}: lower step_size"
     if found.overflow:
-        return "imprecise", f"{found.modes} modes are all that these paths can hold: raise paths"
+        return "imprecise", f"these paths allow only {found.modes} modes: raise paths"
     for name in ("train_loss", "test_error"):
         unsure = known[name].error > 0.05 * known[name].value
         if unsure.any():

@@ -76,7 +76,7 @@ class Start:
             raise ValueError(f"start: shares must be finite and the noise not negative, got {self}")
         if self.semantic == self.positional == self.noise == 0:
             raise ValueError(
-                "start: Q = 0 does not move; give it a share of something or some noise"
+                "start: Q = 0 does not move; make semantic, positional or noise nonzero"
             )
 
     def decomposition(self, scenario: Scenario) -> Decomposition:

@@ -206,7 +206,10 @@ def integrate(
                 report(int(100 * solver.t / end), f"t = {solver.t:.4g}")
                 if solver.nfev >= max_evaluations and solver.status == "running":
                     outcome = "stopped"
-                    reason = f"{max_evaluations} evaluations reach t = {solver.t:.4g} of {end:g}"
+                    reason = (
+                        f"{max_evaluations} evaluations reach t = {solver.t:.4g} of {end:g}: "
+                        "raise max_evaluations (--evaluations)"
+                    )
                     times = np.append(times[: len(found)], solver.t)
                     found.append(solver.y)
     rows = [unpack(x) for x in found]

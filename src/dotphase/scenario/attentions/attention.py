@@ -44,16 +44,17 @@ class Attention:
     - `rank`: the number of columns of the fields (r_s for a student, r_t for a teacher).
     - `parameters`: numbers handed to `function` by name; they may vary over a grid without a new
       compilation.
-    - `spread`: how a direction one would start from fills the columns, (k, rank): weights Q =
-      directions @ spread. The identity unless given; an untied attention puts the same direction in
-      its query and its key.
+    - `spread`: (k, rank): a named start has weights Q = directions @ spread, with k directions,
+      for example of the teacher. The identity unless given; for an untied attention it puts the
+      same direction into query and key.
     - `symmetric`: which symmetries of tokens and signs the function has (see `symmetry.py`). True:
-      they are found by trying, on random fields. False: none, for a function that has them at most
-      fields but not at all. A function `symmetric(order, signs, **parameters) -> bool` declares
-      them: whether S[P h s] = P S[h] Pᵀ. The attentions of the catalogue declare theirs.
+      they are searched for on random fields. False: none; use it for a function that is symmetric
+      at most fields, but not at all of them. A function
+      `symmetric(order, signs, **parameters) -> bool` declares them: whether S[P h s] = P S[h] Pᵀ.
+      The attentions of the catalogue declare theirs.
     - `batched`: `function` takes many samples at once, on the last axis, (L, rank, N), and returns
-      (L, L, N). The built-in ones are written so, because then every operation runs along the
-      samples, which machines like; a function of one sample is lifted with `vmap` instead.
+      (L, L, N). The built-in ones are written so, because operations along the samples are
+      fast; a function of one sample is lifted with `vmap` instead.
     - `kind`, `settings`: how a scenario file names it; `"custom"` cannot be written to a file.
 
     **Example**

@@ -1,9 +1,9 @@
 """When are two functions the same? Attentions built twice, in a loop or a notebook, need to be
 compiled only once.
 
-Two functions are the same if their code is, and all that it refers to: closures, defaults, globals
-and what it reads from modules, as far as those are plain values, or functions of which this can be
-said again. Where it cannot be decided, a function is the same as itself only.
+Two functions are equal if their code is equal and everything it refers to is equal: closures,
+defaults, globals, attributes of modules. These must be plain values, or functions to which the same
+test applies. If this cannot be decided, a function is equal only to itself.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
         suspects = [unit for unit in units if unit in contents.suspects | contents.killers]
         if suspects and resources.scheduler is None:
-            # The process that began them died, perhaps of them: once more, in a process that may
-            # die.
+            # A process died while it computed these units, perhaps because of them. They are
+            # computed once more, in separate processes.
             yield from _handed_out(
                 store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1)
             )

@@ -32,7 +32,7 @@ class Phase(Result):
       lies below it; "unknown" when a solve stalled or no minimum was found. A saddle never wins.
     - `margin`: by how much it is lower than the next fixed point, with the error of the difference.
     - `solutions`: all fixed points, the winner first. Starts that led to the same one count once.
-    - `reason`: what is to be known about the answer, if anything.
+    - `reason`: a remark on the result; empty if there is none.
     """
 
     winner: str
@@ -88,8 +88,9 @@ def phase(
 ) -> Phase:
     """Which mechanism the global minimum of the training loss has, as d → ∞.
 
-    Fixed points are found from the starts. One that is unstable is a saddle: it is left along its
-    unstable directions, both ways, until the lowest that is found is stable.
+    The equations are solved from every start. If the lowest fixed point is unstable (a saddle), the
+    search continues from both sides of it along its unstable directions, until the lowest fixed
+    point is stable.
 
     **Arguments**
 
@@ -145,7 +146,7 @@ def phase_of(solutions: Sequence[Solution], reason: str = "") -> Phase:
         reason = "; ".join([*([reason] if reason else []), several])
     lower = [margin for margin in (_margin(best, s) for s in others) if margin.value < 0]
     if any(margin.value < -2 * margin.error for margin in lower):
-        reason = "a saddle lies below the lowest minimum that was found: there must be another"
+        reason = "a saddle lies below the best minimum found: a lower minimum exists but was missed"
         return Phase("undecided", nothing, (best, *others), reason)
     if not others:
         return Phase(best.mechanism, Estimate(np.inf, 0.0), (best,), reason)
@@ -190,8 +191,8 @@ def _verdict_of(solution: Solution) -> str:
 
 
 def _distinct(found: Sequence[Solution]) -> list[Solution]:
-    """Without the collapsed ones whose fixed point another start, or nothing of interest, stands
-    for."""
+    """Every fixed point once: a solution is left out if one of the same mechanism and the same
+    training loss is already in the list."""
     kept: list[Solution] = []
     for s in found:
         alike = [t for t in kept if t.mechanism == s.mechanism and s.outcome != "stalled"]

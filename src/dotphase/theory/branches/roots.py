@@ -99,7 +99,7 @@ def coarse_root(difference: Difference, points: np.ndarray, rule: Sobol, precisi
     def value(p: float) -> float:
         found, _ = difference(float(p), rule)
         if not np.isfinite(found):
-            raise Absent(f"{difference.gone()}, between two points where D changes sign")
+            raise Absent(f"{difference.gone()}, between points where the difference changes sign")
         return found
 
     low, high = _bracket(difference, points, rule)
@@ -114,7 +114,7 @@ def slope_at(difference: Difference, p: float, rule: Sobol) -> float:
     near = [pair for pair in near if np.isfinite(pair[1])]
     slope = (near[0][1] - near[-1][1]) / (near[0][0] - near[-1][0]) if len(near) > 1 else 0.0
     if slope == 0:
-        raise Absent(f"D has no slope at {difference.along} = {p:.4g}")
+        raise Absent(f"the difference has no slope at {difference.along} = {p:.4g}")
     return slope
 
 
@@ -208,7 +208,7 @@ def refined_root(
                 break
             p += float(np.clip(step, -longest * abs(p), longest * abs(p)))
         else:
-            return *located, f"Newton's steps do not settle on {rule.count} nodes"
+            return *located, f"Newton's method does not converge on {rule.count} nodes"
         if error <= precision or 2 * rule.count > budget:
             return (
                 *located,

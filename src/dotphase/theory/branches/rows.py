@@ -136,8 +136,8 @@ def _next_to(scenario: Scenario, trace: list[Solution], rule: Sobol) -> Found | 
 
 @in_double
 def _lost_too(scenario: Scenario, lost: Solution, rule: Sobol) -> Found | None:
-    """What the start of a branch leads to, next to a place where the branch does not exist; None if
-    that is not what it led to there."""
+    """Solve from the start of a branch that has collapsed at the neighbouring place; None unless it
+    collapses to the same mechanism here."""
     began = time.perf_counter()
     start = named_start(scenario, lost.branch)
     task = task_of(scenario, start, as_minimum(lost.minimum), SolverOptions())

@@ -143,16 +143,17 @@ def critical(
       reached. What is rough (`spinodal`, `instability`, `replicon`) is located on four independent
       sets of `rule` nodes instead, and its error is their scatter.
     - `start`: the branch of `instability`, `replicon` and `spinodal`.
-    - `minimum`: which inner minima the branches have, "lowest" or "reached"; the reached ones'
-      eigenvalues and replicon do not count the samples that change basin.
+    - `minimum`: the inner minima of the branches, "lowest" or "reached". With "reached",
+      eigenvalues and replicon leave out the samples that change basin.
     - `direction`: of `instability`, one of q, V, m, theta; unless given, m on the semantic branch,
       θ on the others.
     - `progress`: True for a bar, or a function called with the number of values tried so far and
       None.
-    - `mechanisms`: the two of `train-loss`; semantic and positional unless given. Where columns can
-      share the work, those that win at the two ends of `between`. Two losses cross (first order),
-      or one mechanism turns into the other where it becomes unstable (continuous: then that is
-      located, and `reason` says so). A crossing of saddles is no transition.
+    - `mechanisms`: the two mechanisms of `train-loss`. Unless given: semantic and positional; for
+      students that can have both (rank two, several heads), the winners at the two ends of
+      `between`. If the losses cross, the transition is of first order. If one mechanism becomes
+      unstable and turns into the other, it is continuous: then the onset of the instability is
+      located, and `reason` says so. A crossing of saddles is no transition.
 
     **Returns**: a `Transition`.
 

@@ -115,9 +115,7 @@ def _outcome(
         return "imprecise", trail.reason
     relative = relative_error(evaluator, trail.point)
     if rtol is not None and relative > rtol:
-        asked = (
-            f"relative error {relative:.1e} with all nodes of the budget, {rtol:.1e} was asked for"
-        )
+        asked = f"relative error {relative:.1e}, {rtol:.1e} was asked for: raise the budget or rtol"
         return "imprecise", asked
     return "converged", ""
 

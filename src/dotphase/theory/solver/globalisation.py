@@ -118,9 +118,9 @@ def _where_defined(
 ) -> Trail:
     """`iterate` from a start, with as much noise added to its fields as the map needs to be defined.
 
-    Where w has less room than the minima z* of its samples are apart, they follow it in jumps that
-    are larger than its own moves, E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is
-    negative. Wider fields have E[∂z*/∂w] < 1.
+    If the fields w vary less than the distance between two minima z* of a sample, z* jumps farther
+    than w moves: E[∂z*/∂w] > 1, and the response V̂ = αV⁻¹(1 − E[∂z*/∂w]) is negative. For wider
+    fields E[∂z*/∂w] < 1.
     """
     rho, rank = evaluator.rho, evaluator.structure.student.rank
     rooms = np.trace(rho, axis1=-2, axis2=-1)

@@ -176,7 +176,8 @@ def small_steps(evaluator: Evaluator, x: np.ndarray, options: SolverOptions) -> 
                 return end._replace(evaluations=spent)
             if isinstance(evaluator.minimum, Lowest) and _within_errors(evaluator, point, options):
                 reason = (
-                    f"a residual of {point.residual:.1e} is left, a tenth of the errors at most"
+                    f"residual {point.residual:.1e}: it changes the results by at most a tenth "
+                    "of their errors"
                 )
                 return Trail(point, True, reason, spent)
         before, delta = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 OUTCOMES = {
     "converged": "a fixed point, its observables as precise as asked for",
     "imprecise": "a fixed point, but the node budget did not bring the errors down to the asked precision",
-    "collapsed": "a fixed point of another kind than the start: the branch asked for does not exist here",
+    "collapsed": "a fixed point of another mechanism: the requested branch does not exist here",
     "stalled": "no fixed point was reached",
 }
 
@@ -54,8 +54,8 @@ class Solution(Result):
     - `overlaps`, `overlap_errors`: q, V, m, θ per token and their standard errors; `conjugates`:
       q̂, V̂, m̂, θ̂.
     - `joint`: the same for every pair of correlated tokens; else None.
-    - `test_error` ε_g, `train_loss` ε_t: value ± standard error; NaN where the solve stalled. Its
-      `overlaps` are then those of the last iteration, no answer but perhaps a start.
+    - `test_error` ε_g, `train_loss` ε_t: value ± standard error; NaN where the solve stalled. The
+      `overlaps` are then those of the last iteration: not a solution, but a possible start.
     - `deviations`: how far ε_g and ε_t of each replicate of the nodes lie from the pooled ones.
       Solutions on the same nodes have errors in common, which cancel in the difference of their
       deviations.

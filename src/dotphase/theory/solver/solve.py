@@ -58,15 +58,15 @@ def solve(
 
     - `scenario`: what is learned.
     - `start`: `"semantic"`, `"positional"`, `"uninformed"`, or overlaps (or a solution) to begin
-      at. What is zero or equal in the start by a symmetry of the scenario is so, exactly, in the
-      solution.
+      at. Symmetries of the start are kept: overlaps that a symmetry of the scenario makes zero or
+      equal in the start are exactly so in the solution.
     - `minimum`: `"lowest"`, every sample in the lowest minimum of its inner problem, which
-      describes the lowest minimum of the training loss among weights of the start's kind; or
-      `"reached"`, every sample in the one that training reaches. Unless given, that of a solution
-      to begin at, else the lowest.
-    - `d`: a finite dimension. The student's output has S[z] p/√d in it, which vanishes as d → ∞; at
-      finite d every sample's loss has ½ Tr[S p pᵀ Sᵀ]/d more. That much of the corrections is
-      included, others of order 1/d are not.
+      describes the lowest minimum of the training loss among weights of the start's mechanism; or
+      `"reached"`, every sample in the one that training reaches. Unless given, the `minimum` of
+      the solution to begin at, or "lowest".
+    - `d`: a finite dimension. The student's output contains S[z] p, which adds ½ Tr[S p pᵀ Sᵀ]/d
+      to the loss of every sample and vanishes as d → ∞. With `d` this term is included; other
+      corrections of order 1/d are not.
     - `rule`: the rule of the Gaussian average; scrambled Sobol' points, 2^13 of them with their
       images, unless given.
     - `rtol`: refine the rule until the standard errors of test error and training loss are below
@@ -131,9 +131,10 @@ def _refined(
 def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule | None:
     """A rule expected to meet `rtol`, or None if it is met already or the budget forbids it.
 
-    An error estimated from a few replicates is itself uncertain by a quarter, and where one stops
-    because it happens to be small it is too small. So nodes are chosen to do half as well again as
-    asked for, and they are new ones: the error that is reported had no say in their number.
+    An error estimated from a few replicates is itself uncertain by a quarter. Stopping as soon as
+    an estimate is below `rtol` would favour estimates that are too small. So the nodes are chosen
+    for an error 1.5 times smaller than `rtol`, with new scrambles: the reported error has no
+    influence on their number.
     """
     margin = 1.5  # by which an error must be smaller than asked for, to stop where one began
     rule, relative = evaluator.rule, relative_error(evaluator, trail.point)

@@ -69,8 +69,9 @@ def linearise(
         if point.residual <= nearly:
             return around(solution, evaluator, point, kept)
     trail = fixed_point(evaluator, x, options, near=True)
-    # A prox that two minima share may change hands at every search: then the minima in hand do, and
-    # nearly there is there: a slope needs less than a solution.
+    # Where two minima of a node have equal energy, each search may choose the other one, and the
+    # residual stays above the tolerance. A small residual is enough here: derivatives need less
+    # accuracy than a solution.
     if not (trail.converged or trail.point.residual <= nearly):
         raise SolveError(
             f"{solution.branch}: the fixed point is lost on these nodes: {trail.reason}"
