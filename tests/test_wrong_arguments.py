@@ -61,3 +61,26 @@ def test_an_attention_that_overflows_at_large_fields_has_symmetries():
     steep = dp.Attention(lambda h: jnp.exp(50 * h @ h.T), rank=1)
     solution = dp.solve(TASK.vary(student=steep), rtol=None)
     assert solution.outcome in ("stalled", "collapsed", "converged", "imprecise")
+
+
+def test_unusual_arguments_that_are_right_are_taken():
+    solution = dp.solve(TASK, rule=dp.Sobol(2**6), rtol=None)
+    few = {"rules": [dp.Sobol(2**6)], "rtol": None}
+    assert len(dp.solve_many([TASK], solution, **few)) == 1
+    assert len(dp.train(TASK, d=np.int64(20), seeds=np.array(2)).runs) == 2
+    assert len(dp.train(TASK, d=20.0, seeds=np.arange(3)).runs) == 3
+    assert dp.LBFGS(steps=2.0).steps == 2
+    assert isinstance(dp.LBFGS(steps=2.0).steps, int)
+    assert dp.paper(alpha=np.float32(2)).sample_ratio == 2
+    sizes = {10: dp.Estimate(1.0, 0.1), 20: dp.Estimate(2.0, 0.1)}
+    assert dp.results.at_infinite_size(sizes.keys(), list(sizes.values())).value == pytest.approx(3)
+    assert dp.phase(TASK, rule=dp.GaussHermite(4)).winner
+
+
+def test_what_needs_scrambles_says_so():
+    with pytest.raises(ValueError, match=r"^rule: expected a Sobol, such as dotphase\.Sobol"):
+        dp.critical(TASK, rule=dp.GaussHermite(4))
+    with pytest.raises(ValueError, match=r"^mechanisms: expected two different words"):
+        dp.critical(TASK, mechanisms=("semantic", "semantic"))
+    with pytest.raises(ValueError, match=r"^positional: an array"):
+        TASK.value_of("positional")

@@ -115,3 +115,16 @@ def test_blocks_draw_and_answer_what_the_whole_does(tmp_path, monkeypatch, preci
     np.testing.assert_allclose(two.fields(Q), z, **close)
     np.testing.assert_allclose(two.pull_back(z), one.pull_back(z), **close)
     np.testing.assert_allclose(two.curvature(Q)(Q), one.curvature(Q)(Q), **close)
+
+
+@pytest.mark.parametrize("change", ["omega", "seed", "data", "precision"])
+def test_a_folder_does_not_answer_for_another_run(tmp_path, change):
+    x = np.random.default_rng(0).standard_normal((2 * D, 2, D)) / 2
+    given = {"optimiser": "gd", "seeds": [0], "data": x}
+    with checkpoint(tmp_path):
+        train(TASK, None, "positional", **given)
+    given |= {"seed": {"seeds": [1]}, "data": {"data": x[::-1]}}.get(change, {})
+    given |= {"precision": {"precision": "float32"}}.get(change, {})
+    task = TASK.vary(omega=0.8) if change == "omega" else TASK
+    with checkpoint(tmp_path), pytest.raises(ValueError, match="checkpoint of another run"):
+        train(task, None, "positional", **given)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dotphase import attentions
+from dotphase.numerics import kept_programs
 from dotphase.numerics.kept_programs import kept, stable_name
 from dotphase.scenario.attentions.attention import Attention
 
@@ -165,3 +166,15 @@ def test_a_users_module_that_changes_is_not_answered_by_a_kept_program(tmp_path)
         answers.append(float(ran.stdout))
     assert answers[0] == answers[1]
     assert answers[2] != answers[0]
+
+
+def test_a_function_made_from_a_librarys_does_not_pass_for_it():
+    assert stable_name(jax.nn.softplus) is not None
+    assert stable_name(jax.jit(jax.vmap(jax.grad(jax.nn.softplus)))) is None
+    assert stable_name({}.get) is None
+
+
+def test_nothing_is_kept_once_a_source_has_been_written(folder, monkeypatch):
+    monkeypatch.setattr(kept_programs, "IMPORTED", 0.0)
+    assert times(2)(np.ones(2)).tolist() == [2, 2]
+    assert not programs(folder)

@@ -66,3 +66,27 @@ def test_a_dataset_is_drawn_over_its_axis(dataset):
         dotphase.plot(dataset, against="omega")
     with pytest.raises(ValueError, match=r"^against: which axis"):
         dotphase.plot(dataset.isel(alpha=[0]))
+
+
+def test_seeds_without_a_value_are_left_out_of_the_adjusted_mean_too(dataset):
+    missing = dataset.copy(deep=True)
+    for name in missing:
+        missing[name][0, 0, 3] = np.nan
+    fewer = seed_average(
+        dataset.isel(seed=[k for k in range(20) if k != 3]), "run_test_error", True
+    )
+    found = seed_average(missing, "run_test_error", adjusted=True)
+    for name in found:
+        assert float(found[name][0, 0]) == pytest.approx(float(fewer[name][0, 0]), rel=1e-12)
+
+
+def test_a_label_may_hold_another_one(dataset):
+    import json
+
+    both = dataset.rename(run_test_error="run_small_test_error")
+    both = both.assign(run_small_teacher_excess=both["run_teacher_excess"])
+    both["run_teacher_excess"] = 0 * both["run_teacher_excess"] + np.arange(20)
+    both.attrs["study"] = json.dumps({"compute": {"run": {}, "run_small": {}}})
+    one = seed_average(dataset, "run_test_error", adjusted=True)["run_test_error"]
+    two = seed_average(both, "run_small_test_error", adjusted=True)["run_small_test_error"]
+    np.testing.assert_array_equal(one, two)

@@ -8,6 +8,7 @@ import numpy as np
 
 import dotphase
 from dotphase.scenario.attentions.equality import by_content
+from dotphase.scenario.attentions.symmetry import symmetries
 
 SCALE = 2.0
 
@@ -90,3 +91,25 @@ def test_scenarios_of_attentions_built_twice_are_of_one_structure():
     other = dotphase.paper().vary(student=dotphase.Attention(made(2.0), rank=1))
     assert twice[0].structure == twice[1].structure != other.structure
     assert hash(twice[0].structure) == hash(twice[1].structure)
+
+
+SHIFT = 0.0
+
+
+def shifted(h):
+    return h @ h.T + SHIFT * h[:, :1]
+
+
+def test_symmetries_follow_a_changed_global(monkeypatch):
+    task = lambda: dotphase.paper().vary(student=dotphase.Attention(shifted, rank=1))
+    assert len(symmetries(task())) == 8
+    monkeypatch.setitem(globals(), "SHIFT", 0.5)
+    assert len(symmetries(task())) == 4
+
+
+class Settings:
+    width = 1.0
+
+
+def test_what_is_read_from_a_class_of_ones_own_is_not_compared():
+    assert not same(lambda h: Settings.width * h, lambda h: Settings.width * h)

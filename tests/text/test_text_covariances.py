@@ -95,3 +95,12 @@ def test_lengths_that_vary_are_seen():
     x = gaussian("different spectra")
     x *= np.random.default_rng(6).choice([0.7, 1.3], size=(len(x), 2, 1))
     assert tokens_from_samples(x).tokens.scales is not None
+
+
+def test_a_shared_basis_is_found_where_the_mean_has_equal_eigenvalues():
+    basis = np.linalg.qr(np.random.default_rng(2).standard_normal((6, 6)))[0]
+    gamma = np.array([[2.0, 2, 2, 1, 1, 1], [1, 1, 1, 2, 2, 2]])
+    found = tokens_from_covariances((basis * gamma[:, None]) @ basis.T)
+    assert found.neglected.max() < 1e-7
+    rows = sorted(map(tuple, np.round(found.tokens.gamma, 9).tolist()))
+    assert rows == [(1, 2)] * 3 + [(2, 1)] * 3

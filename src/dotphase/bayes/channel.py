@@ -12,13 +12,12 @@ If only a common sign is open, this is u tanh(Σ_l u_lᵀ V_l⁻¹ w_l).
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..scenario.attentions.attention import Attention, lifted
+from ..scenario.attentions.attention import Attention, kept_by_content, lifted
 from ..scenario.scenario import Scenario
 
 
@@ -57,7 +56,7 @@ def signs_of(scenario: Scenario) -> np.ndarray:
     )
 
 
-@lru_cache(maxsize=64)
+@kept_by_content
 def _signs(teacher: Attention, length: int, size: float) -> np.ndarray:
     fields = size * np.random.default_rng(0).normal(size=(3, length, teacher.rank))
     unknown = length * teacher.rank
@@ -125,7 +124,7 @@ def _jacobian(teacher: Attention, u: np.ndarray) -> np.ndarray:
         return np.asarray(_compiled(teacher)[1](u)).reshape(-1, u.size)
 
 
-@lru_cache(maxsize=64)
+@kept_by_content
 def _compiled(teacher: Attention):
     import jax
 

@@ -20,7 +20,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     )
     try:
         yield unfinished
-        with open(unfinished, "rb") as file:
+        with open(unfinished, "r+b") as file:
             os.fsync(file.fileno())
         os.replace(unfinished, path)
     finally:

@@ -13,13 +13,15 @@ import os
 import pickle
 import platform
 import secrets
+import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import CodeType
 from typing import Any
 
 import jax
@@ -29,10 +31,11 @@ from .cache import processor
 from .compilation import compiled
 from .files import written_whole
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 PACKAGE = __name__.partition(".")[0]
 # Libraries whose functions are described by their names and versions.
-LIBRARIES = (PACKAGE, "jax", "jaxlib", "numpy", "builtins")
+LIBRARIES = (PACKAGE, "jax", "jaxlib", "numpy", "builtins", "math")
+IMPORTED = time.time()
 
 
 def kept(function: Callable, *closed_over: Any, small: bool = False) -> Callable:
@@ -121,8 +124,17 @@ def _folder() -> Path | None:
     debugged = any(map(_setting, ("disable_jit", "debug_nans", "debug_infs")))
     alone = jax.default_backend() == "cpu" and jax.device_count() == 1
     if chosen and _setting("enable_compilation_cache") and alone and not debugged:
-        return Path(chosen)
+        return Path(chosen) if _is_current() else None
     return None
+
+
+def _sources() -> list[Path]:
+    return sorted(Path(__file__).parents[1].rglob("*.py"))
+
+
+def _is_current() -> bool:
+    """Whether this process runs the sources as they are now: none was written since the import."""
+    return max(file.stat().st_mtime for file in _sources()) < IMPORTED
 
 
 def _loaded(file: Path, arguments: tuple) -> Callable | None:
@@ -157,9 +169,8 @@ def _surroundings() -> tuple[str, ...]:
     processor."""
     from importlib.metadata import version
 
-    root = Path(__file__).parents[1]
     sources = hashlib.sha256()
-    for file in sorted(root.rglob("*.py")):
+    for file in _sources():
         sources.update(file.read_bytes())
     libraries = (version("jax"), version("jaxlib"), np.__version__, platform.python_version())
     return (sources.hexdigest(), *libraries, os.environ.get("XLA_FLAGS", ""), processor())
@@ -185,10 +196,17 @@ def _described(value: Any) -> Any:
         inside = [_described(getattr(value, each.name)) for each in fields(value) if each.compare]
         return _described(type(value)), *inside
     module, name = (getattr(value, key, None) for key in ("__module__", "__qualname__"))
-    name = name or getattr(value, "__name__", None)
-    known = str(module).partition(".")[0] in LIBRARIES or isinstance(value, BuiltinFunctionType)
-    if not callable(value) or not known or not name or "<" in name:
+    if isinstance(value, type) and module == "builtins":
+        return module, name
+    if str(module).partition(".")[0] not in LIBRARIES or _named(module, name) is not value:
         raise TypeError(f"{value!r} has no name that another process would give it")
-    if isinstance(value, FunctionType) and value.__closure__:
-        raise TypeError(f"{value!r} depends on what it closes over")
     return module, name
+
+
+def _named(module: Any, name: Any) -> Any:
+    """What a module has under a name; None if nothing. (A function made from one of a library often
+    carries the name of that one.)"""
+    found: Any = sys.modules.get(module)
+    for part in str(name).split("."):
+        found = getattr(found, part, None)
+    return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results.statistics import dimension, seed_average
+from ..results.statistics import dimension, label_of, seed_average
 from .quick import LABELS, in_style
 from .style import COLOURS, MARKERS, curve, panels, points
 
@@ -69,7 +69,7 @@ def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
             more = ", ".join(str(dim) for dim in y.dims if dim != along)
             raise ValueError(f"{name}: also depends on {more}; choose one value of each with .sel")
         bar = np.zeros(y.size) if error is None else error.values
-        label = f"{name.split('_', 1)[0]}{_dimension_of(dataset, name)}"
+        label = f"{label_of(dataset, name)}{_dimension_of(dataset, name)}"
         colour = COLOURS.get(kind, COLOURS["neutral"])
         look = {"fmt": MARKERS.get(kind, "o")} if draw is points else {"marker": ".", "ms": 4}
         draw(axis, y[along].values, y.values, bar, colour, f"{label} {kind}".strip(), **look)
@@ -78,7 +78,7 @@ def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
 def _dimension_of(dataset: xarray.Dataset, name: str) -> str:
     """At which d the computation of a variable was, if its study says so: theory is for d → ∞."""
     settings = json.loads(dataset.attrs.get("study", "{}")).get("compute", {})
-    d = settings.get(name.split("_", 1)[0], {}).get("d")
+    d = settings.get(label_of(dataset, name), {}).get("d")
     return f", d = {d}," if isinstance(d, int) else ""
 
 

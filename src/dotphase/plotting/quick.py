@@ -193,7 +193,7 @@ def draw_solution(solution: Any) -> Figure:
     token to the last: the student's against the teacher's."""
     from ..scenario.attentions.attention import matrices
     from ..theory.baseline import linear_baseline
-    from ..theory.fields import student_fields, teacher_fields
+    from ..theory.fields import new_sentences, student_fields
 
     figure, axes = panels(1, 3, 3.1, 9.5)
     errors, overlaps, attention = axes[0]
@@ -213,9 +213,9 @@ def draw_solution(solution: Any) -> Figure:
     overlaps.axhline(0, color=COLOURS["neutral"], lw=0.6, zorder=0)
     overlaps.set_xticks(range(3), [r"$m$", r"$\theta$", r"$q$"])
     overlaps.set_title("overlaps of each token")
-    u, noise = teacher_fields(solution.scenario, 500, np.random.default_rng(0))
-    h = student_fields(solution, u, noise)
-    T, S = matrices(solution.scenario.teacher, u), matrices(solution.scenario.student, h)
+    drawn = new_sentences(solution.scenario, 500, np.random.default_rng(0))
+    T = matrices(solution.scenario.teacher, drawn.teacher_fields)
+    S = matrices(solution.scenario.student, student_fields(solution, drawn))
     attention.scatter(T[0, -1], S[0, -1], s=8, color=colour, alpha=0.5, lw=0)
     both = [min(T[0, -1].min(), S[0, -1].min()), max(T[0, -1].max(), S[0, -1].max())]
     attention.plot(both, both, color=COLOURS["neutral"], lw=0.8, ls="--", zorder=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,9 @@ def seed_mean(
         else np.asarray(control, float).reshape(-1, count).tolist()
     )
     known = [[v if np.isfinite(v) else None for v in row] for row in rows]
-    means = [over_seeds(row, each) for row, each in zip(known, control_rows, strict=True)]
+    # A seed without a value has no control either.
+    filled = [each if each is None else np.nan_to_num(each).tolist() for each in control_rows]
+    means = [over_seeds(row, each) for row, each in zip(known, filled, strict=True)]
     return (
         np.array([mean.value for mean in means]).reshape(shape),
         np.array([mean.error for mean in means]).reshape(shape),
@@ -82,13 +85,20 @@ def seed_average(dataset: xarray.Dataset, name: str, adjusted: bool = False) -> 
     last = lambda part: part.transpose(..., seed).values
     control = None
     if adjusted:
-        excess = f"{name.split('_', 1)[0]}_teacher_excess"
+        excess = f"{label_of(dataset, name)}_teacher_excess"
         if excess not in dataset:
             raise ValueError(f"adjusted: the dataset has no {excess}")
         control = last(dataset[excess].broadcast_like(values))
     kept = values.isel({seed: 0}, drop=True)
     mean, error = (kept.copy(data=part) for part in seed_mean(last(values), control))
     return xarray.Dataset({name: mean, f"{name}_error": error})
+
+
+def label_of(dataset: xarray.Dataset, name: str) -> str:
+    """The label of the computation that a variable of a study belongs to."""
+    study = json.loads(dataset.attrs.get("study", "{}"))
+    labels = [label for label in study.get("compute", {}) if name.startswith(f"{label}_")]
+    return max(labels, key=len, default=name.split("_", 1)[0])
 
 
 def dimension(values: xarray.DataArray, name: str) -> str | None:
@@ -109,7 +119,7 @@ def at_infinite_size(sizes: ArrayLike, estimates: Sequence[Estimate]) -> Estimat
         sizes = (250, 500, 1000)
         at_infinite_size(sizes, [train(scenario, d, seeds=16).test_error for d in sizes])
     """
-    inverse = 1 / np.asarray(sizes, dtype=np.float64)
+    inverse = 1 / np.array([float(size) for size in sizes])  # type: ignore[union-attr]
     values, errors = (
         np.array([getattr(each, part) for each in estimates], float) for part in ("value", "error")
     )

@@ -3,7 +3,7 @@
 `@checked`, on a function or a class, refuses a wrong argument before anything is computed, with a
 `ValueError` in one line that begins with the argument's name. An argument whose name has no check
 has that of its annotation. The default of an argument is always accepted, and None where its
-annotation has it.
+annotation has it. A check may return a converted value, which the function then gets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, TypeVar, get_args
 
-from .validation import finite_number, freeze, shown, whole_number
+from .validation import finite_number, real_array, shown, whole_number
 
 F = TypeVar("F", bound=Callable[..., Any])
 Check = Callable[[str, Any], Any]
@@ -46,14 +46,16 @@ def _checked(function: Any, special: dict[str, Check]) -> Any:
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            given = form.bind(*args, **kwargs).arguments
+            bound = form.bind(*args, **kwargs)
         except TypeError:
             return function(*args, **kwargs)  # which says what is missing
+        given = bound.arguments
         for name, check in known.items():
             if name in given and not _left_out(given[name], form.parameters[name]):
-                check(name, given[name])
+                converted = check(name, given[name])
+                given[name] = given[name] if converted is None else converted
         check_varied(given)
-        return function(*args, **kwargs)
+        return function(*bound.args, **bound.kwargs)
 
     return call
 
@@ -91,9 +93,13 @@ def kind(*names: str, example: str = "") -> Check:
 
 
 def whole(least: int = 1, most: int = LARGEST) -> Check:
-    def check(name: str, value: Any) -> None:
-        if whole_number(name, value, least) > most:
+    """A whole number, which the function gets as an int."""
+
+    def check(name: str, value: Any) -> int:
+        converted = whole_number(name, value, least)
+        if converted > most:
             raise ValueError(f"{name}: at most {most:g}, got {shown(value)}")
+        return converted
 
     return check
 
@@ -142,28 +148,33 @@ def path(name: str, value: Any) -> None:
 
 def real(name: str, value: Any) -> None:
     """A finite number of either sign."""
-    freeze(name, value, ndim=0)
+    real_array(name, value, ndim=0)
     if isinstance(value, bool):
         raise ValueError(f"{name}: expected a number, got {value}")
 
 
 def numbers(name: str, value: Any) -> None:
     """An array of finite numbers, not empty."""
-    held = freeze(name, getattr(value, "value", value))
-    if not _all(held):
-        raise ValueError(f"{name}: expected numbers, got shape {getattr(value, 'shape', (0,))}")
+    held = real_array(name, getattr(value, "value", value))
+    if not held.size:
+        raise ValueError(f"{name}: expected numbers, got shape {held.shape}")
 
 
-def _all(held: Any) -> list[float]:
-    return [one for part in held for one in _all(part)] if isinstance(held, tuple) else [held]
+def matrix(name: str, value: Any) -> None:
+    """A NumPy array with two axes; whether its numbers are finite is looked at where they are read."""
+    if getattr(value, "ndim", None) != 2 or not hasattr(value, "dtype"):
+        raise ValueError(f"{name}: expected an array with two axes, got {shown(value)}")
+    if value.dtype.kind not in "fiu":
+        raise ValueError(f"{name}: expected real numbers, got {value.dtype}")
 
 
 def values(name: str, value: Any) -> None:
     """Numbers in a list, of which there is one at least; what can be read once only is not read."""
     listed(name, value)
     if hasattr(value, "__len__"):
-        numbers(name, list(value))
-        freeze(name, value, ndim=1)
+        held = value if hasattr(value, "dtype") else list(value)
+        numbers(name, held)
+        real_array(name, held, ndim=1)
 
 
 def between(name: str, value: Any) -> None:
@@ -178,7 +189,7 @@ def array(ndim: int) -> Check:
 
     def check(name: str, value: Any) -> None:
         numbers(name, value)
-        freeze(name, value, ndim=ndim)
+        real_array(name, value, ndim)
 
     return check
 
@@ -235,8 +246,8 @@ def whole_numbers(name: str, value: Any) -> None:
     dtype = str(getattr(value, "dtype", ""))
     if "int" in dtype and getattr(value, "size", 0):
         return
-    held = _all(freeze(name, value))
-    if not held or any(each != int(each) for each in held) or not hasattr(value, "__len__"):
+    held = real_array(name, value)
+    if not held.size or (held % 1 != 0).any() or not hasattr(value, "__len__"):
         raise ValueError(f"{name}: expected whole numbers in an array, got {shown(value)}")
 
 
@@ -266,8 +277,8 @@ def two_of(*allowed: str) -> Check:
         _words(name, value)
         for each in value:
             word(*allowed)(name, each)
-        if len(value) != 2:
-            raise ValueError(f"{name}: expected two words, got {shown(value)}")
+        if len(value) != 2 or value[0] == value[1]:
+            raise ValueError(f"{name}: expected two different words, got {shown(value)}")
 
     return check
 
@@ -289,15 +300,19 @@ def _rule(name: str, value: Any) -> None:
         kind("Rule", example="dotphase.Sobol(4096)")(name, value)
 
 
-def _seeds(name: str, value: Any) -> None:
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+def _seeds(name: str, value: Any) -> int | None:
+    if (
+        isinstance(value, Iterable)
+        and not isinstance(value, str | bytes)
+        and getattr(value, "ndim", 1)
+    ):
         listed = list(value) if isinstance(value, Collection) else None
         for seed in listed or ():
             whole_number("seed", seed, 0)
         if listed == []:
             raise ValueError(f"{name}: at least one is needed, got none")
-    else:
-        whole(0)(name, value)
+        return None
+    return whole(0)(name, value)
 
 
 def _wholes(name: str, value: Any) -> None:
@@ -315,6 +330,8 @@ def _overlaps(name: str, value: Any) -> None:
 
 
 def _starts(name: str, value: Any) -> None:
+    if any(parent.__name__ in ("Overlaps", "Solution") for parent in type(value).__mro__):
+        return
     wrong = not isinstance(value, str) and (
         not isinstance(value, Iterable) or isinstance(value, bytes)
     )
@@ -358,7 +375,6 @@ CLASSES = (
     "Sample",
     "Scales",
     "Sentences",
-    "Sobol",
     "Surgery",
     "Tokens",
     "Weights",
@@ -395,6 +411,8 @@ ANNOTATIONS: dict[str, Check] = {
     "StepSize": _step_size,
     "dict[str, Any]": mapping,
     "Mapping[str, ArrayLike]": mapping,
+    "Rule": _rule,
+    "Sobol": kind("Sobol", example="dotphase.Sobol(4096)"),
     "Security": kind("Security"),
     "Study | dict[str, Any]": kind("Study", "dict"),
     "Callable[..., Any]": function,
@@ -406,7 +424,6 @@ CHECKS: dict[str, Check] = {
     "scenario": kind("Scenario", example="dotphase.paper()"),
     "instance": kind("Instance", example="dotphase.sample(scenario, d=100).instance"),
     "solution": kind("Solution", example="dotphase.solve(scenario)"),
-    "rule": _rule,
     "distribution": kind("Distribution"),
     "solver": kind("SolverOptions", example="dotphase.SolverOptions()"),
     "optimiser": _optimiser,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .arguments import CHECKS
-from .attentions.attention import Attention, Form, lifted, matrices
+from .attentions.attention import Attention, Form, kept_by_content, lifted, matrices
 
 if TYPE_CHECKING:
     from .scenario import Scenario
@@ -78,7 +78,7 @@ def _of_form(form: Form, length: int, numbers: tuple[tuple[str, tuple[int, ...]]
     return ""
 
 
-@lru_cache(maxsize=1024)
+@kept_by_content
 def _of_values(attention: Attention, length: int) -> str:
     """What is wrong with the matrices at random fields."""
     tried = 8  # random fields on which a user's function is tried
@@ -88,7 +88,7 @@ def _of_values(attention: Attention, length: int) -> str:
     return _of_indices(attention, fields[..., 0])
 
 
-@lru_cache(maxsize=1024)
+@kept_by_content
 def _of_jumps(attention: Attention, length: int) -> str:
     """Whether the matrices jump: then S(1) − S(0) along a path of fields is not the integral of dS/dt,
     however finely it is taken."""
@@ -112,7 +112,7 @@ def _of_jumps(attention: Attention, length: int) -> str:
     return "is not differentiable: it jumps, and neither theory nor training can follow it"
 
 
-@lru_cache(maxsize=1024)
+@kept_by_content
 def is_scale_free(attention: Attention, length: int) -> bool:
     """Whether S[ch] = S[h] for every c > 0, while S depends on h."""
     fields = np.random.default_rng(2).normal(size=(length, attention.rank, 8))

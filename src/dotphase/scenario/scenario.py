@@ -198,7 +198,10 @@ class Scenario:
             return getattr(self, name)
         for attention in (self.teacher, self.student):
             if name in attention.parameters:
-                return float(attention.values[name])
+                value = attention.values[name]
+                if value.ndim:
+                    raise ValueError(f"{name}: an array, not a number of this scenario")
+                return float(value)
         raise ValueError(f"{name}: not a number of this scenario")
 
     @property

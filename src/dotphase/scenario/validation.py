@@ -56,6 +56,11 @@ def whole_number(name: str, value: Any, least: int = 1) -> int:
 def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
     """Nested tuples of finite floats with the shape of `values`; `name` is the field an error
     speaks of."""
+    return _nested(real_array(name, values, ndim).tolist())
+
+
+def real_array(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
+    """`values` as an array of finite floats."""
     try:
         given = np.asarray(values)
         array = np.asarray(np.real(given), dtype=np.float64)
@@ -71,7 +76,7 @@ def freeze(name: str, values: ArrayLike, ndim: int | None = None) -> Numbers:
         raise ValueError(f"{name}: expected {ndim} dimensions, got shape {array.shape}")
     if not np.isfinite(array).all():
         raise ValueError(f"{name}: every entry must be finite")
-    return _nested(array.tolist())
+    return array
 
 
 def thaw(numbers: Numbers) -> np.ndarray:

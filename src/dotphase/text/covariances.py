@@ -6,6 +6,7 @@ eigenbasis U of their mean only the diagonals of UᵀΣ_lU are kept.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,7 +63,7 @@ class CommonBasis(Result):
         self,
         scenario: Scenario,
         start: str = "semantic",
-        seeds: int = 8,
+        seeds: int | Iterable[int] = 8,
         progress: Progress = None,
     ) -> Estimate:
         """By how much the neglected part changes the test error of trained weights, relative to it.
@@ -79,12 +80,13 @@ class CommonBasis(Result):
 
         **Example**: `found.effect(paper().vary(tokens=found.tokens))`.
         """
+        from ..finite.checks import as_seeds
         from ..finite.training.training import train
 
         if scenario.tokens != self.tokens:
             raise ValueError("scenario: its tokens must be these; use scenario.vary(tokens=…)")
         changes = []
-        for seed in track(range(seeds), "effect of the common eigenbasis", progress):
+        for seed in track(as_seeds(seeds), "effect of the common eigenbasis", progress):
             given, kept = (
                 train(scenario, None, start, seeds=[seed], data=x).runs[0].test_error
                 for x in self._sentences(scenario, seed)
@@ -105,6 +107,20 @@ class CommonBasis(Result):
         normals = rng.standard_normal((round(scenario.sample_ratio * d) + tests, length, d))
         given = np.einsum("nlj,lij->nli", normals, symmetric_root(rotated))
         return given, normals * np.sqrt(self.tokens.gamma.T)
+
+
+def _eigenbasis(Sigma: np.ndarray) -> np.ndarray:
+    """The eigenbasis of the mean, the largest variance first. Where the mean has equal eigenvalues it
+    leaves the directions open: there it is the eigenbasis of another combination of the Σ_l, which
+    is a common one if there is any."""
+    values, basis = np.linalg.eigh(Sigma.mean(0))
+    values, basis = values[::-1], basis[:, ::-1].copy()
+    combination = np.einsum("l,lij->ij", np.sqrt(np.arange(1, len(Sigma) + 1)), Sigma)
+    new_value = np.abs(np.diff(values)) > 1e-8 * values[0]
+    for equal in np.split(np.arange(len(values)), np.flatnonzero(new_value) + 1):
+        inside = basis[:, equal]
+        basis[:, equal] = inside @ np.linalg.eigh(inside.T @ combination @ inside)[1][:, ::-1]
+    return basis
 
 
 @checked
@@ -135,8 +151,7 @@ def tokens_from_covariances(S: ArrayLike) -> CommonBasis:
                 f"S: the covariance of token {l} must be positive semi-definite and not zero, its "
                 f"eigenvalues lie between {values[0]:.3g} and {values[-1]:.3g}"
             )
-    _, basis = np.linalg.eigh(Sigma.mean(0))
-    basis = basis[:, ::-1]
+    basis = _eigenbasis(Sigma)
     rotated = basis.T @ Sigma @ basis
     gamma = np.maximum(np.einsum("lii->il", rotated), 0)
     outside = (rotated**2).sum((1, 2)) - np.einsum("lii,lii->l", rotated, rotated)

@@ -51,12 +51,10 @@ class MeasuredTokens(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         Gamma, pairs = self.tokens.Gamma, ~np.eye(self.tokens.gamma.shape[1], dtype=bool)
+        several = self.tokens.gamma.shape[1] > 1
         return [
-            {
-                "share": share,
-                "gamma": float(np.diagonal(G).mean()),
-                "between tokens": float(G[pairs].mean()),
-            }
+            {"share": share, "gamma": float(np.diagonal(G).mean())}
+            | ({"between tokens": float(G[pairs].mean())} if several else {})
             for share, G in zip(self.tokens.share, Gamma, strict=True)
         ]
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..numerics.files import written_whole
-from ..scenario.arguments import array, checked, checked_with
+from ..scenario.arguments import checked, checked_with, matrix
 from .arrays import open_array
 
 ROWS = 1 << 16  # rows of a matrix that are read at once
 
 
-@checked_with(embeddings=array(2), ids=array(2))
+@checked_with(embeddings=matrix, ids=matrix)
 @dataclass(frozen=True, eq=False, repr=False)
 class Sentences:
     """n sentences of L tokens in d dimensions, x_l^μ = embeddings[ids[μ, l]].
@@ -46,6 +46,8 @@ class Sentences:
             raise ValueError(
                 f"ids: expected whole numbers (sentences, L), got {self.ids.dtype} {self.ids.shape}"
             )
+        if not isinstance(self.embeddings, np.memmap):  # of files the reader has done so
+            check_finite(self.embeddings, "embeddings")
         low, high = int(self.ids.min()), int(self.ids.max())
         if low < 0 or high >= len(self.embeddings):
             wrong = low if low < 0 else high

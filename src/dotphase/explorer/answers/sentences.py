@@ -10,7 +10,7 @@ import numpy as np
 
 from ...numerics.precision import in_double
 from ...results.json import plain
-from ...theory.fields import student_fields, teacher_fields
+from ...theory.fields import Sentences, new_sentences, student_fields
 from ...theory.solver.solution import USABLE, Solution
 
 if TYPE_CHECKING:
@@ -24,16 +24,16 @@ def look(students: Mapping[str, Solution], seed: int) -> dict[str, Any]:
     """The attention matrices of teacher and students on one sentence; null for a student whose
     solve gave no answer."""
     scenario = next(iter(students.values())).scenario
-    u, noise = teacher_fields(scenario, 1, np.random.default_rng(seed))
-    attention = plain(_matrix(scenario.teacher, u[..., 0]))
-    shown = {"teacher": {"fields": plain(u[..., 0]), "attention": attention}}
+    sentence = new_sentences(scenario, 1, np.random.default_rng(seed))
+    u = sentence.teacher_fields[..., 0]
+    shown = {"teacher": {"fields": plain(u), "attention": plain(_matrix(scenario.teacher, u))}}
     for name, solution in students.items():
-        shown[name] = _seen(solution, u, noise) if solution.outcome in USABLE else None  # type: ignore[assignment]
+        shown[name] = _seen(solution, sentence) if solution.outcome in USABLE else None  # type: ignore[assignment]
     return shown
 
 
-def _seen(solution: Solution, u: np.ndarray, noise: np.ndarray) -> dict[str, Any]:
-    h = student_fields(solution, u, noise)[..., 0]
+def _seen(solution: Solution, sentence: Sentences) -> dict[str, Any]:
+    h = student_fields(solution, sentence)[..., 0]
     return {"fields": plain(h), "attention": plain(_matrix(solution.scenario.student, h))}
 
 

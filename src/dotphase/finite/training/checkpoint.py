@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ...numerics.files import written_whole
+from ...numerics.kept_programs import stable_name
 from ..data.blocks import BlockObjective, TokenFile, sample_to_file
 from ..data.instance import Instance
 from ..data.sampling import Grams, Sample, sample
@@ -102,6 +103,7 @@ class KeptObjective(Objective):
         self.file = TokenFile(folder / "tokens", shape, precision) if large else None
         self.tape, self.kept = Tape(folder / "passes"), folder / "products.npz"
         self.passes: Objective | None = None
+        self.identity = _identity(instance, precision)
         self._prepare(self._small(instance) or self._drawn(instance))
 
     def _run(self, function: Callable, *arrays: np.ndarray) -> Any:
@@ -131,7 +133,7 @@ class KeptObjective(Objective):
         """Answers and scalar products of an earlier run, without the tokens."""
         try:
             with np.load(self.kept, allow_pickle=False) as kept:
-                if kept["answers"].shape[-1] != instance.sample_count:
+                if "identity" not in kept or str(kept["identity"]) != self.identity:
                     raise ValueError(
                         f"{self.folder} is the checkpoint of another run: choose another folder"
                     )
@@ -149,8 +151,28 @@ class KeptObjective(Objective):
         else:
             answers, grams = sample_to_file(instance, self.file)
         with written_whole(self.kept) as unfinished:
-            np.savez(unfinished, answers=answers, **grams._asdict())
+            np.savez(unfinished, identity=self.identity, answers=answers, **grams._asdict())
         return _without_tokens(instance, answers, grams)
+
+
+def _identity(instance: Instance, precision: str) -> str:
+    """A digest of what is trained on what: the numbers of the scenario, the seed and the data."""
+    scenario = instance.scenario
+    functions = [stable_name(each.form) for each in (scenario.teacher, scenario.student)]
+    numbers = [
+        *(instance.gamma, instance.positions, instance.teacher_weights),
+        *(value for each in (scenario.teacher, scenario.student) for value in each.values.values()),
+    ]
+    plain = (scenario.ridge, instance.sample_count, instance.seed, precision, functions)
+    digest = hashlib.sha256(repr((*plain, scenario.tokens.scales)).encode())
+    if instance.Gamma is not None:
+        numbers.append(instance.Gamma)
+    if instance.data is not None:  # of large data the first sentences tell
+        few = np.arange(min(instance.data.count, 1000))
+        numbers.append(np.asarray(instance.data.tokens(few)))
+    for each in numbers:
+        digest.update(np.ascontiguousarray(each).tobytes())
+    return digest.hexdigest()
 
 
 def _without_tokens(instance: Instance, answers: np.ndarray, grams: Grams) -> Sample:

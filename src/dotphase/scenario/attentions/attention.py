@@ -7,10 +7,10 @@ can be either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,9 @@ from .equality import by_content
 
 if TYPE_CHECKING:
     import jax
+
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,14 @@ class Attention:
     def values(self) -> dict[str, np.ndarray]:
         return {name: thaw(value) for name, value in self.parameters.items()}  # type: ignore[arg-type]
 
+    @property
+    def content(self) -> Hashable:
+        """Equal for attentions that give the same matrices, and new when something changes that the
+        function reads."""
+        symmetric = self.symmetric
+        declared = symmetric if isinstance(symmetric, bool) else by_content(symmetric)
+        return self.form, self.parameters, declared  # type: ignore[return-value]
+
     def with_parameters(self, **changes: ArrayLike) -> Attention:
         """The same attention with other numbers."""
         unknown = set(changes) - set(self.parameters)
@@ -171,6 +182,25 @@ def matrices(attention: Attention, fields: np.ndarray) -> np.ndarray:
     few = fields.shape[-1] <= 1024  # then a program that is compiled faster
     with jax.enable_x64(True):
         return np.asarray(_compiled(attention.form, few)(fields, attention.values))
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The arguments of a call, compared by `content`."""
+
+    content: Hashable
+    arguments: tuple = field(compare=False)
+
+
+def kept_by_content(function: F) -> F:
+    """`lru_cache` for a function whose first argument is an attention."""
+    kept = lru_cache(maxsize=256)(lambda call: function(*call.arguments))
+
+    @wraps(function)
+    def call(attention: Attention, *others: Any) -> Any:
+        return kept(_Call((attention.content, *others), (attention, *others)))
+
+    return call  # type: ignore[return-value]
 
 
 @lru_cache(maxsize=256)

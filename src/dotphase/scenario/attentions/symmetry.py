@@ -14,13 +14,12 @@ Built into the nodes of the Gaussian average, they keep exactly zero what is zer
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .attention import Attention, matrices
+from .attention import Attention, kept_by_content, matrices
 
 if TYPE_CHECKING:
     from ..distribution import Distribution
@@ -68,7 +67,7 @@ def _signs(rank: int) -> list[tuple[int, ...]]:
     return list(product((1, -1), repeat=rank))
 
 
-@lru_cache(maxsize=256)
+@kept_by_content
 def _invariances(attention: Attention, length: int) -> set[tuple]:
     """Pairs (order, signs) with S[P h s] = P S[h] Pᵀ."""
     longest_permuted = 4  # beyond this many tokens no permutation is looked for but the reversal

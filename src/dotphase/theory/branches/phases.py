@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...numerics.progress import Progress, counting
-from ...numerics.rules import Sobol
+from ...numerics.rules import Rule, Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
 from ...scenario.arguments import checked
@@ -81,7 +81,7 @@ class Phase(Result):
 def phase(
     scenario: Scenario,
     starts: Iterable[Start] | None = None,
-    rule: Sobol | None = None,
+    rule: Rule | None = None,
     minimum: Minimum = None,
     check: bool | None = None,
     progress: Progress = None,

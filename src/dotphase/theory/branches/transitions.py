@@ -165,7 +165,7 @@ def critical(
     rule that does not resolve the jumps of the prox.
     """
     along = ALIASES.get(along, along)
-    direction = _checked(scenario, transition, along, between, precision, start, direction)
+    direction = _checked(scenario, transition, along, between, start, direction)
     rule = rule or first_nodes(transition, budget)
     check_nodes(rule, budget)
     if transition == "spinodal":
@@ -297,8 +297,7 @@ def _checked(
     scenario: Scenario,
     transition: str,
     along: str,
-    between,
-    precision,
+    between: tuple[float, float],
     start: str,
     direction: str | None,
 ) -> str:
@@ -308,12 +307,6 @@ def _checked(
     if transition not in TRANSITIONS:
         raise ValueError(
             f"transition: expected one of {', '.join(TRANSITIONS)}, got {transition!r}"
-        )
-    if np.asarray(between).dtype.kind not in "if" or np.shape(between) != (2,):
-        raise ValueError(f"between: expected two numbers, low and high, got {between!r}")
-    if not (np.isfinite(between).all() and between[0] < between[1]) or not precision > 0:
-        raise ValueError(
-            f"between, precision: expected low < high and a positive precision, got {between}, {precision}"
         )
     for end in between:
         try:
