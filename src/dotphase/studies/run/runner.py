@@ -148,14 +148,15 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
     for stage in stages(store.plans):
         pending = {label: np.flatnonzero(contents.states[label] != FINISHED) for label in stage}
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
-        suspects = [unit for unit in units if unit in contents.suspects | contents.killers]
+        suspected = contents.suspects | contents.killers
+        suspects = [unit for unit in units if unit in suspected]
         if suspects and resources.scheduler is None:
             # The process that began them died, perhaps of them: once more, in a process that may
             # die.
             yield from _handed_out(
                 store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1)
             )
-            units = [unit for unit in units if unit not in set(suspects)]
+            units = [unit for unit in units if unit not in suspected]
         if units:
             yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
 
