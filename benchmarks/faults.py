@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,12 +33,14 @@ import numpy as np
 from dotphase.studies.run.runner import run_study
 from dotphase.studies.store import code
 from dotphase.studies.store.check import check_study
+from dotphase.studies.store.status import status
 from dotphase.studies.store.store import Store
 from dotphase.studies.store.view import open_study
 from dotphase.studies.study.computation import Computation
 from dotphase.studies.study.layout import Variable
 
-from .stored import keep_table
+from . import disturbed
+from .stored import RESULTS, keep_table
 
 ROOT = Path(__file__).parents[1]
 ALPHAS, OMEGAS = 10, 4
@@ -249,6 +251,47 @@ def limited_files(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def full_table(tries: int, folder: Path) -> Row:
+    """The disk has no room for another file, after a random number of them: in turns a real file
+    system of memory, where this process may make one, and one that Python pretends."""
+    row, dice = Row("out of inodes"), random.Random(6)
+    truth = resume(folder / "undisturbed.zarr", TAKES)
+    made = sum(1 for _ in (folder / "undisturbed.zarr").rglob("*"))
+    for at in range(tries):
+        with few_files(folder / f"few{at}", real=at % 2 == 0) as (place, room):
+            path = place / "run.zarr"
+            process = driver(path, faults=room(dice.randrange(made)))
+            _, told = process.communicate()
+            kept = "what is finished is kept" in told or "cannot be written" in told
+            before, finished = read(path), computed(path)
+            room(None)
+            after = resume(path, TAKES)
+            lost = sum(computed(path)[unit] != 1 for unit in finished)
+            row.count(process.returncode == 2 and kept, before, after, truth, lost)
+    return row
+
+
+@contextmanager
+def few_files(place: Path, real: bool) -> Iterator[tuple[Path, Callable[[int | None], list[str]]]]:
+    """A folder, and a function that gives it room for so many more files, or any number (None); it
+    returns the words for `benchmarks.disturbed`."""
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "nr_inodes=2", "tmpfs", str(place)]
+    if not real or subprocess.run(mount, capture_output=True).returncode:
+        yield place, lambda files: [f"files={files}"] if files is not None else []
+        return
+
+    def room(files: int | None) -> list[str]:
+        count = 0 if files is None else 3 + files  # the folder, the study's file, and one for root
+        subprocess.run(["mount", "-o", f"remount,nr_inodes={count}", str(place)], check=True)
+        return []
+
+    try:
+        yield place, room
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
 def changed(tries: int, folder: Path) -> Row:
     """A source file, a library, or the study is another one."""
     row, dice = Row("code, version or study changed"), random.Random(2)
@@ -297,6 +340,72 @@ def killed_driver(tries: int, folder: Path, workers: int = 1) -> Row:
     return row
 
 
+LOCKS = ("ignored", "ENOLCK", "ignored", "ENOSYS", "ignored", "EOPNOTSUPP")
+
+
+def no_locks(tries: int, folder: Path) -> Row:
+    """Two processes begin to write a store at the same moment, where the file system has no locks
+    or gives every lock to everyone; in every other try the one that goes on is killed."""
+    row, dice = Row("locks not honoured"), random.Random(5)
+    truth = resume(folder / "locks.truth.zarr", TAKES)
+    for at in range(tries):
+        path, said = folder / f"locks{at}.zarr", LOCKS[at % len(LOCKS)]
+        refused, goes_on, told = two_drivers(path, said)
+        if at % 2:
+            wait_for(path, goes_on, dice.randrange(1, 30))
+            kill(goes_on)
+        else:
+            goes_on.communicate()
+        before, finished = read(path), computed(path)
+        with disturbed.locks(said):
+            after = resume(path, TAKES)
+        noticed = refused.returncode == 2 and "is being written by process" in told
+        noticed &= goes_on.returncode == (-signal.SIGKILL if at % 2 else 0)
+        lost = sum(computed(path)[unit] != 1 for unit in finished)
+        row.count(noticed, before, after, truth, lost)
+    return row
+
+
+def two_drivers(path: Path, said: str) -> tuple[subprocess.Popen, subprocess.Popen, str]:
+    """Two that begin together: the one that ends first, the other, and what the first said."""
+    go = path.with_suffix(".go")
+    pair = [driver(path, faults=[f"locks={said}", f"begin={go}"]) for _ in range(2)]
+    while len(list(path.parent.glob(f"{go.name}.*"))) < 2:
+        time.sleep(0.02)
+    go.touch()
+    while all(process.poll() is None for process in pair):
+        time.sleep(0.02)
+    pair.sort(key=lambda process: process.poll() is None)
+    return pair[0], pair[1], pair[0].communicate()[1]
+
+
+def other_clock(tries: int, folder: Path) -> Row:
+    """A run whose clock is an hour ahead, or behind, is killed; one whose clock is right goes on,
+    and tells how long it will take."""
+    row, dice = Row("clocks an hour apart"), random.Random(7)
+    truth = resume(folder / "clock.truth.zarr", TAKES)
+    for at in range(tries):
+        path, hour = folder / f"clock{at}.zarr", 3600 * (-1) ** at
+        first = driver(path, faults=[f"clock={hour}"])
+        wait_for(path, first, dice.randrange(1, 15))
+        kill(first)
+        finished = computed(path)
+        second = driver(path)
+        wait_for(path, second, finished.total() + 8)
+        told = status(path)
+        second.communicate()
+        noticed = second.returncode == 0 and is_plausible(told) and is_plausible(status(path))
+        lost = sum(computed(path)[unit] != 1 for unit in finished)
+        row.count(noticed, read(path), resume(path, TAKES), truth, lost)
+    return row
+
+
+def is_plausible(told: dict[str, Any]) -> bool:
+    """Whether the rate is about one unit in `TAKES` seconds, and the time left that of 40 units."""
+    rate, left = told["rate"] or 0.0, told["seconds_left"]
+    return 0.5 < rate < 2 / TAKES and (left is None or 0 < left < 80)
+
+
 def killed_worker(tries: int, folder: Path) -> Row:
     """One of two worker processes on this machine, at a random moment."""
     row, dice = Row("local worker killed"), random.Random(4)
@@ -329,11 +438,58 @@ def killed_on_cluster(tries: int, folder: Path, victim: str) -> Row:
     return row
 
 
+def other_version(tries: int, folder: Path) -> Row:
+    """One of two workers of a cluster has another version of the computation; then both have the
+    right one."""
+    row, truth = Row("dask worker of another version"), resume(folder / "version.truth.zarr", TAKES)
+    other = folder / "other"
+    shutil.copytree(ROOT / "benchmarks", other / "benchmarks")
+    with open(other / "benchmarks" / "faults.py", "a") as file:
+        file.write("# another version\n")
+    places = os.pathsep.join([str(other), ENVIRONMENT["PYTHONPATH"]])
+    first = {"PYTHONPATH": places, "PYTHONSAFEPATH": "1"}  # not from the present folder
+    for at in range(tries):
+        path = folder / f"version{at}.zarr"
+        with cluster(folder / f"version{at}.json", ({}, first)) as (address, _):
+            process = driver(path, "--scheduler", address)
+            _, told = process.communicate()
+        noticed = process.returncode == 2 and "a worker has a different version" in told
+        before = read(path)
+        with cluster(folder / f"right{at}.json") as (address, _):
+            after = resume(path, TAKES, scheduler=address)
+        row.count(noticed, before, after, truth, again(path))
+    return row
+
+
+def restarted(tries: int, folder: Path) -> Row:
+    """A scheduler is killed, in every other try with its workers, and others started at the same
+    address."""
+    row, dice = Row("dask scheduler restarted"), random.Random(8)
+    truth = resume(folder / "restarted.truth.zarr", TAKES)
+    for at in range(tries):
+        path, file = folder / f"restarted{at}.zarr", folder / f"restarted{at}.json"
+        with cluster(file) as (address, parts):
+            process = driver(path, "--scheduler", address)
+            wait_for(path, process, dice.randrange(1, 20))
+            for part in parts if at % 2 else parts[:1]:
+                kill(part)
+            file.unlink()
+            parts.append(scheduler(file, port=int(address.rpartition(":")[2])))
+            parts += [worker(address_in(file)) for _ in range(2)]
+            _, told = process.communicate()
+        gone = process.returncode == 2 and "is gone; what is finished is kept" in told
+        before = read(path)
+        after = resume(path, TAKES)
+        row.count(gone or process.returncode == 0, before, after, truth, again(path))
+    return row
+
+
 TAKES = 0.05
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
 
 
-def driver(path: Path, *words: str) -> subprocess.Popen:
+def driver(path: Path, *words: str, faults: Sequence[str] = ()) -> subprocess.Popen:
+    """A run in a process of its own, on a system disturbed by `faults`."""
     file = path.with_suffix(".toml")
     tables = study(TAKES)
     waves = "\n".join(
@@ -343,48 +499,51 @@ def driver(path: Path, *words: str) -> subprocess.Popen:
         f"{name} = {{ linspace = {axis['linspace']} }}" for name, axis in tables["axes"].items()
     )
     file.write_text(f'name = "faults"\n[axes]\n{axes}\n[compute.waves]\n{waves}\n')
-    command = [
-        sys.executable,
-        "-m",
-        "dotphase",
-        "sweep",
-        str(file),
-        "--out",
-        str(path),
-        "--trust-code",
-        *words,
-    ]
+    program = ["benchmarks.disturbed", *faults] if faults else ["dotphase"]
+    command = [sys.executable, "-m", *program, "sweep", str(file), "--out", str(path)]
     return subprocess.Popen(
-        command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        [*command, "--trust-code", *words],
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
+DASK = (sys.executable, "-m", "dask")
+Cluster = tuple[str, list[subprocess.Popen]]  # the address, and the processes: scheduler, workers
+
+
 @contextmanager
-def cluster(file: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
-    """A scheduler and two workers, in processes of their own."""
-    dask = [sys.executable, "-m", "dask"]
-    quiet: dict[str, Any] = {"env": ENVIRONMENT, "stderr": subprocess.DEVNULL}
-    words = [
-        "--port",
-        "0",
-        "--host",
-        "127.0.0.1",
-        "--dashboard-address",
-        "127.0.0.1:0",
-        "--scheduler-file",
-        str(file),
-    ]
-    parts = [subprocess.Popen([*dask, "scheduler", "--no-dashboard", *words], **quiet)]
-    while not file.exists() or not file.read_text():
-        time.sleep(0.05)
-    address = json.loads(file.read_text())["address"]
-    worker = [*dask, "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-    parts += [subprocess.Popen(worker, **quiet) for _ in range(2)]
+def cluster(file: Path, others: Sequence[dict[str, str]] = ({}, {})) -> Iterator[Cluster]:
+    """A scheduler and workers, in processes of their own; `others`: what is different in the
+    environment of each worker."""
+    parts = [scheduler(file)]
     try:
+        address = address_in(file)
+        parts += [worker(address, other) for other in others]
         yield address, parts
     finally:
         for part in parts:
             kill(part)
+
+
+def scheduler(file: Path, port: int = 0) -> subprocess.Popen:
+    words = ["--port", str(port), "--host", "127.0.0.1", "--dashboard-address", "127.0.0.1:0"]
+    command = [*DASK, "scheduler", "--no-dashboard", *words, "--scheduler-file", str(file)]
+    return subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.DEVNULL)
+
+
+def address_in(file: Path) -> str:
+    while not file.exists() or not file.read_text():
+        time.sleep(0.05)
+    return json.loads(file.read_text())["address"]
+
+
+def worker(address: str, other: dict[str, str] | None = None) -> subprocess.Popen:
+    command = [*DASK, "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    environment = ENVIRONMENT | (other or {})
+    return subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
 
 
 def children(pid: int) -> list[int]:
@@ -414,12 +573,17 @@ FAULTS: dict[str, tuple[int, Callable[[int, Path], Row]]] = {
         ),
     ),
     "disk": (20, full_disk),
+    "inodes": (20, full_table),
     "changes": (30, changed),
     "driver": (10, killed_driver),
     "drivers": (5, lambda tries, folder: killed_driver(tries, folder, workers=2)),
     "worker": (5, killed_worker),
     "dask-worker": (5, lambda tries, folder: killed_on_cluster(tries, folder, "worker")),
     "dask-scheduler": (3, lambda tries, folder: killed_on_cluster(tries, folder, "scheduler")),
+    "locks": (12, no_locks),
+    "clocks": (8, other_clock),
+    "dask-version": (5, other_version),
+    "dask-restart": (5, restarted),
 }
 COLUMNS = ("fault", "tries", "detected", "repaired", "lost", "silently wrong")
 HEAD = f"{COLUMNS[0]:<44}" + "".join(f"{word.split()[-1]:>10}" for word in COLUMNS[1:])
@@ -438,14 +602,17 @@ def run(chosen: list[str] | None = None, scale: float = 1.0) -> None:
         if not chosen or name in chosen:
             rows.append(make(name, max(1, round(scale * tries))))
             print(rows[-1], flush=True)
-    if not chosen and scale >= 1:
-        keep_table(
-            "sweeps",
-            "faults",
-            COLUMNS,
-            [row.cells for row in rows],
-            command="python -m benchmarks.faults",
-        )
+    if scale >= 1:
+        keep(rows)
+
+
+def keep(rows: Sequence[Row]) -> None:
+    """Put rows into the table, in place of what they said before."""
+    stored = json.loads((RESULTS / "sweeps.json").read_text(encoding="utf-8"))
+    table = {cells[0]: cells for cells in stored["tables"]["faults"]["rows"]}
+    table |= {row.name: row.cells for row in rows}
+    command = "python -m benchmarks.faults"
+    keep_table("sweeps", "faults", COLUMNS, list(table.values()), command=command)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,32 @@ def test_a_crew_answers_stops_survives_and_refuses():
     asyncio.run(story())
 
 
+def test_cancelled_orders_do_not_pile_up():
+    """Nobody takes an order here; every tenth one still waits in the end, in its place."""
+
+    async def story():
+        pool = WorkerPool("test", 1, waiting=400, seconds=1, patience=1, first="warm_training")
+        kept = []
+        for at in range(1000):
+            asked = asyncio.create_task(pool.answer("count", priority=at % 3, text=str(at)))
+            await asyncio.sleep(0)
+            if at % 10 == 0:
+                kept.append(asked)
+                continue
+            asked.cancel()
+            await asyncio.gather(asked, return_exceptions=True)
+        assert pool.length == 100
+        assert pool._queue.qsize() <= 2 * pool.length + 64
+        waiting = [pool._queue.get_nowait() for _ in range(pool._queue.qsize())]
+        left = [int(order.arguments["text"]) for order in waiting if not order.unwanted.is_set()]
+        assert left == sorted(range(0, 1000, 10), key=lambda at: (at % 3, at))
+        for asked in kept:
+            asked.cancel()
+        await asyncio.gather(*kept, return_exceptions=True)
+
+    asyncio.run(story())
+
+
 def test_work_that_takes_too_long_is_ended():
     async def story():
         async with trainers() as pool:

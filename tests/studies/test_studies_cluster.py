@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,10 @@ def test_the_job_script_with_certificates_and_an_interface(tmp_path):
         read_certificates(tmp_path / "keys")
     make_certificates(tmp_path / "keys")
     assert (tmp_path / "keys" / "key.pem").stat().st_mode & 0o077 == 0
+    x509 = pytest.importorskip("cryptography.x509")
+    made = x509.load_pem_x509_certificate((tmp_path / "keys" / "certificate.pem").read_bytes())
+    elsewhere = datetime.now(UTC) - timedelta(hours=1)  # by a clock that is behind
+    assert made.not_valid_before_utc < elsewhere < made.not_valid_after_utc
     text = script(
         partition="cpu",
         cores=2,

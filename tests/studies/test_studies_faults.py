@@ -36,8 +36,16 @@ def test_a_killed_driver():
     survives("driver", 1)
 
 
+@pytest.mark.parametrize("name", ["inodes", "locks", "clocks"])
+def test_disturbed_systems(name):
+    survives(name, 2)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["drivers", "worker", "dask-worker", "dask-scheduler"])
+@pytest.mark.parametrize(
+    "name",
+    ["drivers", "worker", "dask-worker", "dask-scheduler", "dask-version", "dask-restart"],
+)
 def test_kills(name):
     survives(name, 2)
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -254,6 +255,26 @@ def test_a_full_disk_loses_nothing_that_is_finished(tmp_path, monkeypatch):
     run_study(toy_study(ALPHAS), path)
     assert written(path)[: len(before)] == before
     assert len(written(path)) == 10
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_rates_by_another_clock(tmp_path, monkeypatch, hours):
+    """A run ends; the next one has a clock that is an hour off, and set right in the middle."""
+    path, real, rates = tmp_path / "run.zarr", time.time, []
+    run_study(toy_study([1.0]), path)
+    monkeypatch.setattr(time, "time", lambda: real() + 3600 * hours)
+
+    def look(done, total, failed):
+        if done == 6:
+            monkeypatch.setattr(time, "time", real)
+        if done > 6:
+            rates.append(status(path)["rate"])
+            assert 0 < status(path)["seconds_left"] < 60 or done == total
+
+    run_study(toy_study(ALPHAS), path, progress=look)
+    assert len(rates) == 4
+    assert min(rates) > 0.5
+    assert status(path)["rate"] == rates[-1]
 
 
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(tmp_path):

@@ -173,6 +173,17 @@ class WorkerPool:
         finally:
             order.unwanted.set()
             self._wanted -= not order.taken
+            self._forget_cancelled()
+
+    def _forget_cancelled(self) -> None:
+        """Drop cancelled orders when they are most of the queue: as long as others come before
+        them, no worker meets them."""
+        if self._queue.qsize() <= 2 * self._wanted + 64:
+            return
+        orders = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        for order in orders:
+            if not order.unwanted.is_set():
+                self._queue.put_nowait(order)
 
     async def answer(self, work: str, priority: int = 0, **arguments: Any) -> Any:
         """The last message of one order."""

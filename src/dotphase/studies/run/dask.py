@@ -49,12 +49,14 @@ class Timeouts(NamedTuple):
     - `silence`: without contact before the scheduler counts as lost.
     - `start`: for the first worker process on this machine.
     - `reminder`: between two warnings that there is no worker.
+    - `census`: between two questions of how many workers there are.
     """
 
     answer: float = 20.0
     silence: float = 20.0
     start: float = 300.0
     reminder: float = 60.0
+    census: float = 0.5
 
 
 TIMEOUTS = Timeouts()
@@ -94,6 +96,7 @@ class Cluster:
         self.plans, self.task, self.address, self.security = plans, task, address, security
         self.patience, self.ahead = patience, ahead
         self.seen = self.worked = self.reminded = time.monotonic()
+        self.threads, self.counted = 0, -TIMEOUTS.census
 
     def __enter__(self) -> Cluster:
         from distributed import Client
@@ -105,6 +108,9 @@ class Cluster:
         except (OSError, TimeoutError) as error:
             raise ValueError(f"no dask scheduler answers at {self.address}: {error}") from None
         self.executor = self.client.get_executor(pure=False)
+        # Sent once, and passed on among the workers: with each unit it would be sent again, and it
+        # has all values of the axes.
+        self.sent = self.client.submit(Task, *self.task, pure=False)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -114,7 +120,7 @@ class Cluster:
         return max(1, self.ahead * self._threads())
 
     def submit(self, job: Job) -> Future[Result]:
-        return self.executor.submit(compute_remotely, self.task, *job)
+        return self.executor.submit(compute_remotely, self.sent, *job)
 
     def result(self, job: Job, future: Future[Result]) -> Result:
         from distributed import KilledWorker
@@ -152,8 +158,11 @@ class Cluster:
             )
 
     def _threads(self) -> int:
-        workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
-        return sum(worker["nthreads"] for worker in workers.values())
+        if time.monotonic() >= self.counted + TIMEOUTS.census:
+            workers = self.client.scheduler_info(n_workers=-1).get("workers", {})
+            self.threads = sum(worker["nthreads"] for worker in workers.values())
+            self.counted = time.monotonic()
+        return self.threads
 
     def _lost(self) -> ValueError:
         kept = "what is finished is kept, and the same command continues with a running scheduler"

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...scenario.arguments import checked
 from ..store.code import describe_code
-from ..store.lock import locked
+from ..store.lock import Lock, LockedError, locked
 from ..store.store import FINISHED, Contents, Key, WritableStore
 from ..store.view import open_study, write_view
 from ..study.plan import Plan
@@ -83,30 +83,40 @@ def run_study(
     real = Path(path).resolve()  # follow links to the store
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        with locked(real):
+        with locked(real) as lock:
             store = prepared(study, real)
-            _work(store, mix_versions, Resources(workers, scheduler, security, patience), progress)
+            resources = Resources(workers, scheduler, security, patience)
+            _work(store, lock, mix_versions, resources, progress)
     except OSError as error:
         kept = "what is finished is kept, and the same command continues"
         raise ValueError(f"{path}: {error.strerror or error}; {kept}") from error
     return open_study(real)
 
 
-def _work(store: WritableStore, mix: bool, resources: Resources, progress: Progress | None) -> None:
+def _work(
+    store: WritableStore, lock: Lock, mix: bool, resources: Resources, progress: Progress | None
+) -> None:
     contents = store.read()
     store.use_code(describe_code(store.header["trusted"]), contents, mix)
     total = sum(map(len, contents.states.values()))
     done, failed = sum(int((states == FINISHED).sum()) for states in contents.states.values()), 0
     tell = progress or (lambda done, total, failed: None)
     tell(done, total, failed)
+    if done < total:
+        store.begin_run()
     view = _View(store)
     try:
         with closing(_results(store, contents, resources)) as results:
             for result in results:
+                lock.check()
                 store.write(result)
                 done, failed = done + (result.status == DONE), failed + (result.status != DONE)
                 tell(done, total, failed)
                 view.refresh()
+    except LockedError:  # the store is another process's now: write nothing more
+        with suppress(OSError):
+            store.log.close()
+        raise
     except BaseException:
         with suppress(OSError):  # the disk may be full, which may be the error itself
             store.close()
@@ -138,14 +148,15 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
     for stage in stages(store.plans):
         pending = {label: np.flatnonzero(contents.states[label] != FINISHED) for label in stage}
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
-        suspects = [unit for unit in units if unit in contents.suspects | contents.killers]
+        suspected = contents.suspects | contents.killers
+        suspects = [unit for unit in units if unit in suspected]
         if suspects and resources.scheduler is None:
             # A process died while it computed these units, perhaps because of them. They are
             # computed once more, in separate processes.
             yield from _handed_out(
                 store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1)
             )
-            units = [unit for unit in units if unit not in set(suspects)]
+            units = [unit for unit in units if unit not in suspected]
         if units:
             yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
 

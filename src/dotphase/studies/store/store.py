@@ -45,7 +45,7 @@ class Contents:
       process.
     - `codes`: what computed them, by id; `code_of`: per label the id of each finished unit, as a
       position in `codes`.
-    - `damaged`: number of damaged lines; `times`: when the last units were
+    - `damaged`: number of damaged lines; `times`: when the last units of the last run were
       finished.
     """
 
@@ -108,6 +108,8 @@ class Store:
                 found.codes[str(record.get("code_of"))] = record["parts"]
             elif record.get("closed"):
                 found.suspects.clear()
+            elif record.get("opened"):
+                found.times.clear()  # the clock of an earlier run may have been another one
             elif self._is_of_unit(record):
                 self._take(found, record)
         return found
@@ -149,6 +151,9 @@ class WritableStore(Store):
         super().__init__(path)
         self.plans: dict[str, Plan] = plans_of(study, self.layouts)
         self.code = ""
+        # The time of day when this process began to count: units are dated by counting from it, so
+        # that setting the clock during a run changes no rate.
+        self._epoch = time.time() - time.monotonic()
         self._mend_header()
 
     @classmethod
@@ -183,6 +188,10 @@ class WritableStore(Store):
         if contents.codes.get(self.code) is None:
             self.log.append({"code_of": self.code, "parts": parts}, sync=True)
 
+    def begin_run(self) -> None:
+        """Record that the following units are of another run than those before."""
+        self.log.append({"opened": self._now()})
+
     def begin(self, label: str, unit: int) -> None:
         """Record that this process begins a unit, in case the unit kills it."""
         self.log.append({"of": self.identity, "label": label, "unit": unit, "status": BEGUN})
@@ -197,7 +206,7 @@ class WritableStore(Store):
         }
         head |= {
             "seconds": round(result.seconds, 6),
-            "time": round(time.time(), 3),
+            "time": self._now(),
             "code": self.code,
         }
         self.log.append(head | self.plans[result.label].pack(result.arrays))
@@ -208,6 +217,9 @@ class WritableStore(Store):
             self.log.append({"closed": True}, sync=True)
         finally:
             self.log.close()
+
+    def _now(self) -> float:
+        return round(self._epoch + time.monotonic(), 3)
 
     def _mend_header(self) -> None:
         """Write the copies of the header that are missing."""
