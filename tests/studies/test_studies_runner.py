@@ -110,6 +110,17 @@ def test_a_unit_that_kills_its_workers_is_given_up(tmp_path):
     assert "killed" in dataset["toy_reason"].values[failed][0]
 
 
+def test_units_that_a_killed_worker_had_besides_are_computed(tmp_path, monkeypatch):
+    from dotphase.studies.run.dask import Processes
+
+    # All units at once, until suspects are computed one at a time.
+    monkeypatch.setattr(Processes, "room", lambda self: 10 if self.count > 1 else 1)
+    dataset = run_study(toy_study(ALPHAS, kills_at=2.0), tmp_path / "run.zarr", workers=2)
+    failed = dataset["toy_outcome"].values == "failed"
+    assert failed.sum() == 4
+    assert failed[:, 1].all()
+
+
 def test_one_exception_fails_one_point_not_its_batch(tmp_path):
     dataset = run_study(toy_study(ALPHAS, batch=5, fails_at=2.0), tmp_path / "run.zarr")
     failed = dataset["toy_outcome"].values == "failed"

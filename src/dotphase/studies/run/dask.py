@@ -128,7 +128,7 @@ class Cluster:
         try:
             return future.result()
         except KilledWorker:
-            reason = "the worker processes that worked on it were killed, one after the other: out of memory?"
+            reason = "the worker process that computed it was killed: out of memory?"
             return failure(self.plans[job.label], job.unit, reason)._replace(status=KILLED)
         except OtherCodeError as error:
             raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
@@ -170,12 +170,12 @@ class Cluster:
 
 
 class Processes(Cluster):
-    """`count` new worker processes on this machine; a unit that kills `lives` of them is recorded
-    as failed."""
+    """`count` new worker processes on this machine. A unit whose worker is killed is not handed out
+    again: one worker that is alone with one unit tells which unit it was."""
 
-    def __init__(self, plans: Mapping[str, Plan], task: Task, count: int, lives: int) -> None:
+    def __init__(self, plans: Mapping[str, Plan], task: Task, count: int) -> None:
         super().__init__(plans, task, "", patience=TIMEOUTS.start, ahead=1)
-        self.count, self.lives, self.here = count, lives, ExitStack()
+        self.count, self.here = count, ExitStack()
 
     def __enter__(self) -> Processes:
         self.folder = Path(
@@ -184,7 +184,7 @@ class Processes(Cluster):
             )
         )
         self.security = make_certificates(self.folder)
-        self.address = self.here.enter_context(_scheduler(self.lives, self.security))
+        self.address = self.here.enter_context(_scheduler(self.security))
         self.processes = [self._start() for _ in range(self.count)]
         self.here.callback(self._end)
         super().__enter__()
@@ -252,7 +252,7 @@ class Processes(Cluster):
 
 
 @contextmanager
-def _scheduler(lives: int, security: Security) -> Iterator[str]:
+def _scheduler(security: Security) -> Iterator[str]:
     """The address of a scheduler in this process. Connections are encrypted, so other users of
     this machine cannot use it."""
     import dask.config
@@ -265,7 +265,7 @@ def _scheduler(lives: int, security: Security) -> Iterator[str]:
     }
     options["scheduler_kwargs"] = {"dashboard": False}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": lives - 1}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
         LocalCluster(
             **options, protocol="tls", security=security, silence_logs=logging.CRITICAL
         ) as cluster,

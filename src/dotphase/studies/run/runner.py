@@ -18,7 +18,7 @@ from ..store.store import FINISHED, Contents, Key, WritableStore
 from ..store.view import open_study, write_view
 from ..study.plan import Plan
 from ..study.study import Study, study_from
-from .work import DONE, Result
+from .work import DONE, KILLED, Result
 from .workers import Job, Threads, Workers, hand_out
 
 if TYPE_CHECKING:
@@ -150,19 +150,23 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
         suspected = contents.suspects | contents.killers
         suspects = [unit for unit in units if unit in suspected]
-        if suspects and resources.scheduler is None:
-            # A process died while it computed these units, perhaps because of them. They are
-            # computed once more, in separate processes.
-            yield from _handed_out(
-                store, suspects, _processes(store, min(resources.workers, len(suspects)), lives=1)
-            )
-            units = [unit for unit in units if unit not in suspected]
-        if units:
+        if resources.scheduler is not None:
             yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
+            continue
+        units = [unit for unit in units if unit not in suspected]
+        for result in _handed_out(store, units, _workers(store, stage, len(units), resources)):
+            if result.status == KILLED:
+                suspects.append((result.label, result.unit))
+            else:
+                yield result
+        # A process died while it had these units, perhaps because of another unit that it had too.
+        # They are computed once more, one at a time in a process of their own.
+        yield from _handed_out(store, suspects, _processes(store, 1))
 
 
 def _handed_out(store: WritableStore, units: list[Key], workers: Workers) -> Iterator[Result]:
-    return hand_out(workers, _jobs(store, units, begin=isinstance(workers, Threads)))
+    if units:
+        yield from hand_out(workers, _jobs(store, units, begin=isinstance(workers, Threads)))
 
 
 def stages(plans: dict[str, Plan]) -> Iterator[list[str]]:
@@ -192,13 +196,13 @@ def _workers(store: WritableStore, stage: list[str], units: int, resources: Reso
         )
     if count == 1 or store.plans[stage[0]].computation.place == "threads":
         return Threads(store.plans, count)
-    return _processes(store, count, lives=2)
+    return _processes(store, count)
 
 
-def _processes(store: WritableStore, count: int, lives: int) -> Workers:
+def _processes(store: WritableStore, count: int) -> Workers:
     from .dask import Processes, Task
 
-    return Processes(store.plans, Task.of(store.header), count, lives)
+    return Processes(store.plans, Task.of(store.header), count)
 
 
 def _jobs(store: WritableStore, units: list[Key], begin: bool) -> Iterator[Job]:
