@@ -1,3 +1,3 @@
 """Running a study: `runner.py` the loop; `work.py` one unit; `workers.py` threads; `dask.py`,
-`slurm.py`, `certificates.py` worker processes here and on a cluster.
+`sent.py`, `slurm.py`, `certificates.py` worker processes here and on a cluster.
 """

@@ -1,8 +1,8 @@
 """Worker processes, on this machine or on a cluster: dask sends units to them, this process writes
 their results.
 
-If a worker is lost, dask gives its units to others. A unit whose workers are lost repeatedly is
-recorded as failed.
+If a worker of a cluster is lost, dask gives its units to others; a unit whose workers are lost
+repeatedly is recorded as failed. For the workers of this machine see `Processes`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import uuid4
 
 from ...numerics.threads import available_cores
 from ..store.code import changes, describe_code
@@ -33,17 +34,15 @@ from .workers import Job
 if TYPE_CHECKING:
     from distributed import Security
 
-THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NPROC",
-)  # the last is XLA's
+    from .sent import Task
+
+# NPROC is XLA's.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")
 logger = logging.getLogger("dotphase.studies")
 
 
 class Timeouts(NamedTuple):
-    """Seconds to wait, in four situations.
+    """Seconds to wait, in five situations.
 
     - `answer`: for the first answer of the scheduler.
     - `silence`: without contact before the scheduler counts as lost.
@@ -62,17 +61,6 @@ class Timeouts(NamedTuple):
 TIMEOUTS = Timeouts()
 
 
-class Task(NamedTuple):
-    """The data that a worker needs of a sweep: its header, as text, and the code it must have."""
-
-    header: str
-    code: str
-
-    @classmethod
-    def of(cls, header: Mapping[str, Any]) -> Task:
-        return cls(json.dumps(header), json.dumps(describe_code(header["trusted"])))
-
-
 class OtherCodeError(ValueError):
     """A worker has a different version of the code than the process that runs the sweep."""
 
@@ -80,6 +68,7 @@ class OtherCodeError(ValueError):
 class Cluster:
     """The workers of the dask scheduler at `address`.
 
+    - `header`: of the study's store.
     - `patience`: seconds without any worker after which the sweep gives up; None for never.
     - `ahead`: units that are handed out per thread.
     """
@@ -87,19 +76,21 @@ class Cluster:
     def __init__(
         self,
         plans: Mapping[str, Plan],
-        task: Task,
+        header: Mapping[str, Any],
         address: str,
         security: Security | None = None,
         patience: float | None = None,
         ahead: int = 2,
     ) -> None:
-        self.plans, self.task, self.address, self.security = plans, task, address, security
+        self.plans, self.header, self.address, self.security = plans, header, address, security
         self.patience, self.ahead = patience, ahead
         self.seen = self.worked = self.reminded = time.monotonic()
         self.threads, self.counted = 0, -TIMEOUTS.census
 
     def __enter__(self) -> Cluster:
         from distributed import Client
+
+        from .sent import Sent, Task
 
         try:
             self.client: Any = Client(
@@ -108,19 +99,25 @@ class Cluster:
         except (OSError, TimeoutError) as error:
             raise ValueError(f"no dask scheduler answers at {self.address}: {error}") from None
         self.executor = self.client.get_executor(pure=False)
-        # Sent once, and passed on among the workers: with each unit it would be sent again, and it
-        # has all values of the axes.
-        self.sent = self.client.submit(Task, *self.task, pure=False)
+        task = Task(json.dumps(self.header), json.dumps(describe_code(self.header["trusted"])))
+        self.name = f"dotphase-{uuid4().hex}"
+        try:
+            self.client.register_plugin(Sent(task), self.name)
+        except Exception as error:
+            raise self._unable(error) from None
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self.client.status == "running":
+            with suppress(Exception):  # the scheduler may go at this moment
+                self.client.unregister_worker_plugin(self.name)
         self.client.close(timeout=2)
 
     def room(self) -> int:
         return max(1, self.ahead * self._threads())
 
     def submit(self, job: Job) -> Future[Result]:
-        return self.executor.submit(compute_remotely, self.sent, *job)
+        return self.executor.submit(compute_remotely, self.name, *job)
 
     def result(self, job: Job, future: Future[Result]) -> Result:
         from distributed import KilledWorker
@@ -134,11 +131,8 @@ class Cluster:
             raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
         except CancelledError:
             raise self._lost() from None
-        except (
-            Exception
-        ) as error:  # not an error of the unit: those are caught where it is computed
-            message = " ".join(f"{type(error).__name__}: {error}".split())
-            raise ValueError(f"a worker of {self.address} cannot compute: {message}") from None
+        except Exception as error:  # not of the unit: its errors are caught where it is computed
+            raise self._unable(error) from None
 
     def check(self) -> None:
         now = time.monotonic()
@@ -164,6 +158,10 @@ class Cluster:
             self.counted = time.monotonic()
         return self.threads
 
+    def _unable(self, error: Exception) -> ValueError:
+        message = " ".join(f"{type(error).__name__}: {error}".split())
+        return ValueError(f"a worker of {self.address} cannot compute: {message}")
+
     def _lost(self) -> ValueError:
         kept = "what is finished is kept, and the same command continues with a running scheduler"
         return ValueError(f"the dask scheduler at {self.address} is gone; {kept}")
@@ -173,8 +171,8 @@ class Processes(Cluster):
     """`count` new worker processes on this machine. A unit whose worker is killed is not handed out
     again: one worker that is alone with one unit tells which unit it was."""
 
-    def __init__(self, plans: Mapping[str, Plan], task: Task, count: int) -> None:
-        super().__init__(plans, task, "", patience=TIMEOUTS.start, ahead=1)
+    def __init__(self, plans: Mapping[str, Plan], header: Mapping[str, Any], count: int) -> None:
+        super().__init__(plans, header, "", patience=TIMEOUTS.start, ahead=1)
         self.count, self.here = count, ExitStack()
 
     def __enter__(self) -> Processes:
@@ -214,23 +212,10 @@ class Processes(Cluster):
         """A worker of one thread, with its share of the cores, started afresh as on a cluster and
         not by `multiprocessing`, which would run the user's script again."""
         threads = str(max(1, available_cores() // self.count))
-        words = [
-            "--nthreads",
-            "1",
-            "--no-nanny",
-            "--no-dashboard",
-            "--memory-limit",
-            "0",
-            "--death-timeout",
-            "60",
-        ]
-        words += [
-            "--local-directory",
-            str(self.folder),
-            "--tls-ca-file",
-            str(self.folder / CERTIFICATE),
-        ]
-        words += ["--tls-cert", str(self.folder / CERTIFICATE), "--tls-key", str(self.folder / KEY)]
+        words = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--memory-limit", "0"]
+        words += ["--death-timeout", "60", "--local-directory", str(self.folder)]
+        for option, name in (("ca-file", CERTIFICATE), ("cert", CERTIFICATE), ("key", KEY)):
+            words += [f"--tls-{option}", str(self.folder / name)]
         settings = {
             "DASK_LOGGING__DISTRIBUTED": "critical",
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
@@ -273,9 +258,11 @@ def _scheduler(security: Security) -> Iterator[str]:
         yield cluster.scheduler_address  # type: ignore[attr-defined]
 
 
-def compute_remotely(task: Task, label: str, unit: int, known: Sequence[Known] | None) -> Result:
-    """Compute a unit on a worker that has only the sweep's header."""
-    return compute_unit(_plans(task)[label], unit, known)
+def compute_remotely(name: str, label: str, unit: int, known: Sequence[Known] | None) -> Result:
+    """Compute a unit on a worker that has only the task sent under a name."""
+    from .sent import task_here
+
+    return compute_unit(_plans(task_here(name))[label], unit, known)
 
 
 @lru_cache(maxsize=4)

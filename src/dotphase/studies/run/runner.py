@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,22 +151,24 @@ def _results(store: WritableStore, contents: Contents, resources: Resources) -> 
         units = [(label, int(unit)) for label, found in pending.items() for unit in found]
         suspected = contents.suspects | contents.killers
         suspects = [unit for unit in units if unit in suspected]
-        if resources.scheduler is not None:
-            yield from _handed_out(store, units, _workers(store, stage, len(units), resources))
-            continue
-        units = [unit for unit in units if unit not in suspected]
-        for result in _handed_out(store, units, _workers(store, stage, len(units), resources)):
-            if result.status == KILLED:
+        if resources.scheduler is None:
+            units = [unit for unit in units if unit not in suspected]
+        for result in _handed_out(store, units, partial(_workers, store, stage, units, resources)):
+            if result.status == KILLED and resources.scheduler is None:
                 suspects.append((result.label, result.unit))
             else:
                 yield result
-        # A process died while it had these units, perhaps because of another unit that it had too.
-        # They are computed once more, one at a time in a process of their own.
-        yield from _handed_out(store, suspects, _processes(store, 1))
+        if resources.scheduler is None:
+            # A process died while it had these units, perhaps because of another unit that it had.
+            # They are computed once more, one at a time in a process of their own.
+            yield from _handed_out(store, suspects, partial(_processes, store, 1))
 
 
-def _handed_out(store: WritableStore, units: list[Key], workers: Workers) -> Iterator[Result]:
+def _handed_out(
+    store: WritableStore, units: list[Key], workers_of: Callable[[], Workers]
+) -> Iterator[Result]:
     if units:
+        workers = workers_of()
         yield from hand_out(workers, _jobs(store, units, begin=isinstance(workers, Threads)))
 
 
@@ -185,24 +188,24 @@ def stages(plans: dict[str, Plan]) -> Iterator[list[str]]:
     yield stage
 
 
-def _workers(store: WritableStore, stage: list[str], units: int, resources: Resources) -> Workers:
-    count = min(resources.workers, units)
+def _workers(
+    store: WritableStore, stage: list[str], units: list[Key], resources: Resources
+) -> Workers:
+    count = min(resources.workers, len(units))
     if resources.scheduler is not None:
-        from .dask import Cluster, Task
+        from .dask import Cluster
 
-        task = Task.of(store.header)
-        return Cluster(
-            store.plans, task, resources.scheduler, resources.security, resources.patience
-        )
+        security, patience = resources.security, resources.patience
+        return Cluster(store.plans, store.header, resources.scheduler, security, patience)
     if count == 1 or store.plans[stage[0]].computation.place == "threads":
         return Threads(store.plans, count)
     return _processes(store, count)
 
 
 def _processes(store: WritableStore, count: int) -> Workers:
-    from .dask import Processes, Task
+    from .dask import Processes
 
-    return Processes(store.plans, Task.of(store.header), count)
+    return Processes(store.plans, store.header, count)
 
 
 def _jobs(store: WritableStore, units: list[Key], begin: bool) -> Iterator[Job]:
