@@ -70,7 +70,7 @@ def test_nothing_is_clipped(view, learnt, tmp_path):
 
 def test_curves_carry_the_colours_of_their_mechanisms(learnt):
     figure = learning_curves(list(learnt.values()))
-    colours = {line.get_label(): line.get_color() for line in figure.axes[1].lines}
+    colours = {line.get_label(): line.get_color() for line in figure.axes[0].lines}
     assert colours["semantic, validation"] == COLOURS["semantic"]
     assert colours["positional, validation"] == COLOURS["positional"]
 

@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from dotphase.explorer.answers.task import Branches, Task
-from dotphase.explorer.server.jobs import _halving, _in_order, branches, grid
+from dotphase.explorer.server.jobs import Memory, _halving, _in_order, branches, grid
 from dotphase.explorer.server.worker_pool import Busy, WorkerPool, WorkFailed
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
@@ -195,3 +195,15 @@ def test_answers_come_in_order_and_what_is_left_is_cancelled():
         assert cancelled == [-1000, -2000]
 
     asyncio.run(story())
+
+
+def test_remembered_answers_are_bounded_by_their_length():
+    memory = Memory(most=100)
+    for key in "abcd":
+        memory.keep(key, {"point": list(range(8))})  # 36 characters with the key
+        memory.keep(key, {"point": list(range(8))})
+        assert memory.get("a") is not None
+        assert memory.size <= 100
+    assert [key for key in "abcd" if memory.get(key)] == ["a", "d"]
+    memory.keep("long", "x" * 200)
+    assert (memory.size, memory.get("long"), memory.get("a")) == (0, None, None)

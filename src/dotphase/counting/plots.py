@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
 
 from ..mechanism.verdict import THRESHOLD
 from ..plotting import style
@@ -86,30 +88,32 @@ def _write_answers(axes, panel, tokens, places):
 
 
 def learning_curves(runs: Sequence[Run]) -> Figure:
-    """Loss and error against epochs, on logarithmic axes: thin lines are seeds, thick ones their
-    mean."""
-    figure = Picture(figsize=(9, 3.6), layout="constrained")
+    """Loss and share of wrong counts against epochs, averaged over windows of a twentieth of the
+    run: lines are means over seeds, bands reach from the lowest seed to the highest."""
+    figure = Picture(figsize=(9, 4.0), layout="constrained")
     left, right = figure.subplots(1, 2)
     for run in runs:
-        history, colour = run.history, COLOURS[run.experiment.mechanism]
-        name = run.experiment.mechanism
-        _draw_curves(left, np.asarray(history.train_loss), colour, f"{name}, training", "--")
-        _draw_curves(left, np.asarray(history.validation_loss), colour, f"{name}, validation", "-")
-        _draw_curves(
-            right, 1 - np.asarray(history.validation_accuracy), colour, f"{name}, validation", "-"
-        )
-    for axes, label in ((left, "cross-entropy"), (right, "share of wrong counts")):
-        axes.set(xlabel="epoch", ylabel=label, yscale="log")
+        history, name = run.history, run.experiment.mechanism
+        colour = COLOURS[name]
+        _draw_curves(left, history.train_loss, colour, f"{name}, training", "--")
+        _draw_curves(left, history.validation_loss, colour, f"{name}, validation", "-")
+        _draw_curves(right, 1 - np.asarray(history.validation_accuracy), colour, "", "-")
+    left.set(title="loss", ylabel="cross-entropy")
+    right.set(title="errors on new sequences", ylabel="share of wrong counts")
+    for axes in (left, right):
+        axes.set(xlabel="epoch", yscale="log")
         axes.grid(alpha=0.25)
-        axes.legend(fontsize=8, frameon=False)
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
-def _draw_curves(axes: Axes, values: np.ndarray, colour: str, label: str, style: str) -> None:
-    epochs = np.arange(1, values.shape[1] + 1)
-    if style == "-":
-        axes.plot(epochs, values.T, color=colour, alpha=0.25, linewidth=0.6)
-    axes.plot(epochs, values.mean(axis=0), style, color=colour, linewidth=1.6, label=label)
+def _draw_curves(axes: Axes, values: ArrayLike, colour: str, label: str, style: str) -> None:
+    seeds = np.asarray(values)
+    window = max(seeds.shape[1] // 20, 1)
+    means = sliding_window_view(seeds, window, axis=1).mean(-1)
+    epochs = np.arange(means.shape[1]) + (window + 1) / 2
+    axes.fill_between(epochs, means.min(0), means.max(0), color=colour, alpha=0.2, linewidth=0)
+    axes.plot(epochs, means.mean(0), style, color=colour, linewidth=1.6, label=label)
 
 
 def mechanism_plane(groups: Mapping[str, tuple[str, Sequence[Scores]]]) -> Figure:

@@ -16,18 +16,45 @@ from .rate_limits import LIMITS
 from .worker_pool import WorkerPool
 
 FIRST, COARSE, FINE, BACKGROUND = range(4)  # priorities: the point being dragged comes first
-_answers: OrderedDict[str, Any] = OrderedDict()
+
+
+class Memory:
+    """Earlier answers as texts; the least recently used ones are forgotten when all together exceed
+    `most` characters."""
+
+    def __init__(self, most: int = LIMITS.answers) -> None:
+        self.most, self.size = most, 0
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def get(self, key: str) -> Any:
+        """The answer, or None."""
+        if key not in self._texts:
+            return None
+        self._texts.move_to_end(key)
+        return json.loads(self._texts[key])
+
+    def keep(self, key: str, answer: Any) -> None:
+        self._forget(key)
+        self._texts[key] = json.dumps(answer)
+        self.size += len(key) + len(self._texts[key])
+        while self.size > self.most:
+            self._forget(next(iter(self._texts)))
+
+    def _forget(self, key: str) -> None:
+        if key in self._texts:
+            self.size -= len(key) + len(self._texts.pop(key))
+
+
+_memory = Memory()
 
 
 async def recalled(pool: WorkerPool, work: str, priority: int, **arguments: Any) -> Any:
     """The answer to a deterministic piece of work, from memory or computed."""
     key = json.dumps([work, arguments], sort_keys=True)
-    if key in _answers:
-        _answers.move_to_end(key)
-        return _answers[key]
-    answer = _answers[key] = await pool.answer(work, priority, **arguments)
-    while len(_answers) > LIMITS.answers:
-        _answers.popitem(last=False)
+    answer = _memory.get(key)
+    if answer is None:
+        answer = await pool.answer(work, priority, **arguments)
+        _memory.keep(key, answer)
     return answer
 
 

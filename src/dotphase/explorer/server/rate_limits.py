@@ -20,7 +20,7 @@ class Limits:
     - `burst`: requests that a client may send at once after a pause.
     - `clients`: the most recent ones, whose requests are counted.
     - `body`: bytes of a request.
-    - `answers`: that are remembered.
+    - `answers`: characters of all remembered answers together.
     - `silence`: seconds without an event after which a stream sends a sign of life.
     - `slow`: seconds that a request may take to arrive.
     """
@@ -30,7 +30,7 @@ class Limits:
     burst: float = 60.0
     clients: int = 1000
     body: int = 16 * 1024
-    answers: int = 20_000
+    answers: int = 16_000_000
     silence: float = 15.0
     slow: float = 10.0
 
