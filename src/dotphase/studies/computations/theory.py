@@ -76,8 +76,6 @@ class Theory(Computation):
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         if self.follow is not None and self.follow not in self.depends_on(axes, scenario):
             raise ValueError(f"follow: {self.follow!r} is not an axis of the study")
-        if not self.branches:
-            raise ValueError("branches: at least one is needed")
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         return {"branch": self.branches}
