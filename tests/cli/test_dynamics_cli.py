@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
+from dotphase.cli.errors import NO_ANSWER
 
 
 def call(*words):
@@ -19,6 +20,23 @@ def test_bayes_answers_in_json():
     found = json.loads(answer.stdout)
     assert found["weak_recovery"]["sample_ratio"]["value"] == pytest.approx(1 / 6)
     assert found["uninformed"]["outcome"] == "converged"
+
+
+def test_bayes_that_stalls_is_no_answer(monkeypatch):
+    from dotphase.bayes import limit
+
+    solved = limit.bayes
+    monkeypatch.setattr(limit, "bayes", lambda task, start: solved(task, start, iterations=1))
+    for options in ([], ["--json"]):
+        answer = call("bayes", "--alpha", 0.4, *options)
+        assert "stalled" in answer.stdout
+        assert answer.exit_code == NO_ANSWER
+
+
+def test_no_number_of_a_path_is_cut_off():
+    table = call("dynamics", "--shares", "0.3,0.1,0.2", "--until", 1, "--rate", 0.001).stdout
+    assert "…" not in table
+    assert "│" not in table
 
 
 def test_dynamics_prints_a_path():

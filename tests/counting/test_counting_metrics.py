@@ -117,11 +117,24 @@ def test_seeds_average_with_their_standard_error():
     assert mean_scores([scores(4.0)]) == scores(4.0)
 
 
+def test_a_seed_that_diverged_does_not_shrink_the_error_of_the_others():
+    one, other, lost = Estimate(1.0, 0.3), Estimate(1.0, 0.4), Estimate(np.nan, np.inf)
+    together = mean_scores([Scores(*(each,) * 4) for each in (one, other, lost)])
+    assert together.position.value == 1.0
+    assert together.position.error == pytest.approx(0.25)  # √(0.3² + 0.4²)/2
+    nothing = mean_scores([Scores(*(lost,) * 4)] * 2).position
+    assert np.isnan(nothing.value)
+    assert nothing.error == np.inf
+
+
 def test_separation_counts_standard_errors():
     assert separation(Estimate(1.0, 0.3), Estimate(0.0, 0.4)) == pytest.approx(2.0)
     assert separation(Estimate(1.0, 0.0), Estimate(0.0, 0.0)) == np.inf
+    assert separation(Estimate(1.0, 0.0), Estimate(1.0, 0.0)) == 0
 
 
 def test_too_few_sequences_get_no_error_bar():
     with pytest.raises(ValueError, match=f"at least {2 * BLOCKS} validation sequences"):
         measure(by_hand(1, 1), TOKENS[:30], "free")
+    with pytest.raises(ValueError, match=r"sequences: at least .*, got 10"):
+        measure(by_hand(1, 1), TOKENS, "free", sequences=10)

@@ -181,7 +181,7 @@ def test_a_config_survives_the_disk(machinery):
     [
         ({"mechanism": "lexical"}, "expected one of semantic, positional, free"),
         ({"seeds": ()}, "at least one"),
-        ({"seeds": (1, 1)}, "different"),
+        ({"seeds": (1, 1)}, "the same seed"),
         ({"width": 7}, "even"),
         ({"recipe": Recipe(batch=10_000)}, "more than the 4200 training samples"),
     ],
@@ -201,3 +201,9 @@ def _unstarted(experiment):
     with pytest.raises(KeyboardInterrupt):
         train(experiment, None, stop)
     return found[0]
+
+
+def test_a_number_of_seeds_is_that_many_from_zero():
+    assert Experiment(seeds=3).seeds == (0, 1, 2)
+    assert Experiment(seeds=[4, 2]).seeds == (4, 2)
+    assert Experiment(seeds=3) == Experiment(seeds=(0, 1, 2))

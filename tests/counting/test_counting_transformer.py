@@ -135,5 +135,5 @@ def test_float32_even_where_double_precision_is_on(weights):
 
 
 def test_odd_widths_are_refused():
-    with pytest.raises(ValueError, match="width must be even"):
+    with pytest.raises(ValueError, match="width: must be even"):
         initial_weights(jax.random.key(0), TASK, width=15)

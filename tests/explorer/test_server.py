@@ -2,6 +2,7 @@
 
 import signal
 import socket
+import sys
 import threading
 import time
 from urllib.parse import urlsplit
@@ -78,3 +79,12 @@ def test_a_worker_that_has_grown_ends_after_its_order(monkeypatch):
     assert len(pipe.orders) == 1
     assert pipe.sent == [("done", None)] * 2  # of the first work and of one order
     assert work._resident() > 2**24
+
+
+def test_memory_is_not_known_on_windows(monkeypatch):
+    def missing(*_, **__):
+        raise FileNotFoundError("/proc/self/statm")
+
+    monkeypatch.setattr("builtins.open", missing)
+    monkeypatch.setitem(sys.modules, "resource", None)  # importing it is an ImportError
+    assert work._resident() == 0

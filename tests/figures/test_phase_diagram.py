@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from typer.testing import CliRunner
 
 import dotphase
@@ -55,6 +56,9 @@ def test_the_number_of_threads_changes_nothing(diagram, tmp_path):
 def test_it_is_drawn(diagram, tmp_path):
     draw_phase_diagram(diagram, tmp_path / "diagram.png")
     assert (tmp_path / "diagram.png").stat().st_size > 10_000
+    assert not pyplot.get_fignums()  # the picture is none of pyplot's, which would keep it
+    phase_diagram_figure(diagram)
+    assert not pyplot.get_fignums()
 
 
 def drawn_line(diagram, beginning, **options):

@@ -2,13 +2,16 @@
 
 import json
 import pickle
+import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from dotphase.cli.app import app
-from dotphase.heads import load, measure, read_ids
+from dotphase.heads import from_transformers, load, measure, read_ids
 
 V, D, L = 15, 8, 6
 
@@ -263,3 +266,39 @@ def test_a_rotary_language_model_is_read_back(tmp_path):
         np.testing.assert_allclose(np.diagonal(head, -2), head[2, 0], atol=1e-4)
     with pytest.raises(ValueError, match="positions: expected learned or rotary"):
         Model(positions="none")
+
+
+def test_a_layer_that_a_model_does_not_have(monkeypatch):
+    """Without torch: what `from_transformers` asks of it, in NumPy."""
+
+    class Torch(SimpleNamespace):
+        no_grad = staticmethod(nullcontext)
+
+    torch = Torch(long=int, as_tensor=lambda ids, **_: ids, log=np.log)
+    torch.stack = lambda listed, axis: Held(np.stack(listed, axis))
+
+    class Held(np.ndarray):
+        def __new__(cls, values):
+            return np.asarray(values).view(cls)
+
+        float = cpu = lambda self: self
+        numpy = lambda self: np.asarray(self)
+
+    class Model:
+        device = "cpu"
+
+        def eval(self):
+            pass
+
+        def __call__(self, ids, output_attentions):
+            layers = [np.full((len(ids), 1, 3, 3), 1.0 + k) for k in range(2)]
+            return SimpleNamespace(attentions=layers)
+
+    torch.log = lambda values: Held(np.log(values))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    ids = np.zeros((4, 3), int)
+    assert from_transformers(Model())(ids).shape == (4, 2, 1, 3, 3)
+    np.testing.assert_allclose(from_transformers(Model(), layer=1)(ids), np.log(2.0))
+    for layer in (-1, 2):
+        with pytest.raises(ValueError, match=f"layer: expected 0 to 1, got {layer}"):
+            from_transformers(Model(), layer=layer)(ids)

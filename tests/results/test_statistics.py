@@ -53,6 +53,12 @@ def test_seeds_are_averaged_as_runs_are(dataset):
     assert float(away.max()) < 4
 
 
+def test_an_axis_under_the_name_of_the_paper_has_its_label():
+    solutions = [dotphase.solve(dotphase.paper(alpha=a), "positional") for a in (1, 2)]
+    labels = {axis.get_xlabel() for axis in dotphase.plot(solutions, against="alpha").axes}
+    assert labels == {r"samples per dimension $\alpha$"}
+
+
 def test_a_dataset_is_drawn_over_its_axis(dataset):
     axis = dotphase.plot(dataset).axes[0]
     assert len(axis.containers) == 2
@@ -60,6 +66,7 @@ def test_a_dataset_is_drawn_over_its_axis(dataset):
         "run semantic",
         "run positional",
     }
+    assert axis.get_xlabel() == r"samples per dimension $\alpha$"
     with pytest.raises(ValueError, match=r"^quantity: no variable"):
         dotphase.plot(dataset, quantity="colour")
     with pytest.raises(ValueError, match=r"^against: no test_error depends on 'omega'"):

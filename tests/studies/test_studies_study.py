@@ -142,6 +142,28 @@ def test_code_is_not_run_unless_trusted():
         ("compute.theory.nods=12", "compute.theory.nods"),
         ("compute.experiment.seeds=[1, 1]", "seeds"),
         ("compute.experiment.at.omega=[0.1]", "at.omega: not an axis"),
+        (
+            "compute.experiment.at.alpha=[-1]",
+            "compute.experiment.at.alpha: sample_ratio: α must be",
+        ),
+        ("compute.experiment.at.alpha=['a']", "compute.experiment.at.alpha: expected numbers"),
+        ("compute.experiment.at.alpha=[1, 1]", "compute.experiment.at.alpha: a value occurs twice"),
+        ("compute.experiment.starts=[]", "compute.experiment.starts: at least one value is needed"),
+        ("compute.theory.branches=[]", "compute.theory.branches: at least one value is needed"),
+        ("compute.x={kind='rules', rules=[]}", "compute.x.rules: at least one value is needed"),
+        (
+            "compute.x={kind='counting', mechanisms=[]}",
+            "x.mechanisms: at least one value is needed",
+        ),
+        (
+            "compute.x={kind='transitions', near='linear'}",
+            "compute.x.near: 'linear' has no semantic",
+        ),
+        ("compute.experiment.rate=0.1", "rate: lbfgs has none"),
+        ("axes.alpha=['a', 'b']", "axes.alpha: expected numbers, got ['a', 'b']"),
+        ("scenario={file=3}", "scenario: file: expected the name of a file, got 3"),
+        ("scenario={python=3}", "scenario.python: expected package.module:function, got 3"),
+        ("axes.d=['a']", "compute.experiment.d: should be a valid integer"),
         ("compute.lines={kind='transitions', near='nothing'}", "needs 'nothing'"),
         ("scenario.paper.beta=1", "scenario.paper"),
         ("axes.alpha.linspace=[0, 1, 100000000000]", "less than or equal to 1000000"),
@@ -156,6 +178,13 @@ def test_bad_studies_are_refused_in_one_line(file, override, told):
         read_study(file, [override])
     assert told in str(refusal.value)
     assert "\n" not in str(refusal.value)
+    assert "pydantic" not in str(refusal.value)
+
+
+def test_what_ignores_the_scenario_is_computed_once(file):
+    study = read_study(file, ["compute.model={kind='language', steps=10}"])
+    plan = plans_of(study)["model"]
+    assert plan.dims == ("tokens", "step", "model_seed", "head")
 
 
 def test_the_schema_knows_every_kind():

@@ -260,6 +260,12 @@ def test_a_row_that_does_not_occur_may_be_anything(own):
     assert read_embeddings(folder / "E.npy", folder / "ids.npy").count == 250
 
 
+def test_a_wrong_name_is_told_the_right_ones(tmp_path):
+    np.savez(tmp_path / "one.npz", weight=np.eye(3))
+    with pytest.raises(ValueError, match=r"it has no array 'bias'; it has weight$"):
+        open_array(tmp_path / "one.npz", "bias")
+
+
 def test_pickles_and_broken_files_are_refused(tmp_path):
     np.save(tmp_path / "o.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
     np.savez(tmp_path / "o.npz", np.array([{"a": 1}], dtype=object))

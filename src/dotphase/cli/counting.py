@@ -1,6 +1,5 @@
 """`dotphase counting`: train the two mechanisms, remove their restriction, draw them."""
 
-import json
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .errors import Commands
-from .options import Json, folder, print_table
+from .options import Json, folder, print_json, print_table
 
 app: typer.Typer = typer.Typer(
     help="The counting task. One small transformer that attends to positions or to letters.\n\n"
@@ -152,7 +151,7 @@ def _print_run(directory, run, as_json):
 
     summary = summarise(run)
     if as_json:
-        typer.echo(json.dumps({"directory": str(directory), **plain(summary)}, indent=2))
+        print_json({"directory": str(directory), **plain(summary)})
         return
     typer.echo(f"{directory}: {summary.mechanism}, {summary.epochs} epochs")
     header = [
@@ -188,7 +187,7 @@ def _print_recoveries(mechanism, recoveries, as_json):
     from ..results.statistics import over_seeds
 
     if as_json:
-        typer.echo(json.dumps({"mechanism": mechanism, "seeds": plain(recoveries)}, indent=2))
+        print_json({"mechanism": mechanism, "seeds": plain(recoveries)})
         return
     typer.echo(f"{mechanism}, after surgery")
     header = [
@@ -218,7 +217,7 @@ def _print_recoveries(mechanism, recoveries, as_json):
 def _print_view(view, pictures, as_json):
     if as_json:
         answer = {name: getattr(view, name) for name in ("sentence", "counts", "answers")}
-        typer.echo(json.dumps({**answer, "pictures": pictures}, indent=2))
+        print_json({**answer, "pictures": pictures})
         return
     answers = [[title, *answer] for title, answer in view.answers.items()]
     print_table([["sentence", *view.sentence], ["counts", *view.counts], *answers])

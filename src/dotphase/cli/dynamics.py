@@ -3,13 +3,12 @@ Bayes-optimal limit."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, of_scenario
+from .options import Json, of_scenario, print_json, print_table
 
 if TYPE_CHECKING:
     from ..learning.online.decomposition import Start
@@ -79,9 +78,7 @@ def dynamics(
         else None
     )
     if as_json:
-        typer.echo(
-            json.dumps(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}), indent=2)
-        )
+        print_json(found.to_dict() | ({"simulation": seen.to_dict()} if seen else {}))
     else:
         _print_path(found)
         if d is None and first == "random":
@@ -125,15 +122,18 @@ def bayes(
         answer |= {"linear_baseline": linear.to_dict()} | (
             {"message_passing": passed.to_dict()} if passed else {}
         )
-        typer.echo(json.dumps(answer, indent=2))
-        return
-    typer.echo("\n".join(map(str, found)))
-    closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
-    typer.echo(
-        f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); linear baseline {linear}"
-    )
-    if passed is not None:
-        typer.echo(str(passed))
+        print_json(answer)
+    else:
+        typer.echo("\n".join(map(str, found)))
+        closed = f"1/(L(L+1)) = {threshold.closed_form:.6g}"
+        typer.echo(
+            f"weak recovery from α = {float(threshold.sample_ratio):.6g} on ({closed}); "
+            f"linear baseline {linear}"
+        )
+        if passed is not None:
+            typer.echo(str(passed))
+    if any(each.outcome == "stalled" for each in found):
+        raise typer.Exit(NO_ANSWER)
 
 
 def chosen_start(name: str, shares: str | None) -> str | Start:
@@ -154,16 +154,15 @@ def chosen_start(name: str, shares: str | None) -> str | Start:
 
 def _print_path(found: OnePass) -> None:
     import numpy as np
-    from rich.console import Console
-    from rich.table import Table
 
-    table = Table("t", "q", "m", "θ", "test error", title=str(found).splitlines()[0])
+    rows: list[list[object]] = [["t", "q", "m", "θ", "test error"]]
     first = lambda estimate, k: str(estimate[k][tuple([0] * np.ndim(estimate[k].value))])
     for k in dict.fromkeys(np.linspace(0, len(found.times) - 1, 11).astype(int).tolist()):
         overlaps = [first(getattr(found, name), k) for name in ("q", "m", "theta")]
-        table.add_row(f"{found.times[k]:.4g}", *overlaps, str(found.test_error[k]))
-    Console().print(table)
-    typer.echo(str(found).splitlines()[-1])
+        rows.append([f"{found.times[k]:.4g}", *overlaps, found.test_error[k]])
+    headline, *_, last = str(found).splitlines()
+    print_table(rows, headline)
+    typer.echo(last)
 
 
 def _print_deviations(seen) -> None:
@@ -183,7 +182,7 @@ def _flow(task: Scenario, decay: float | None, as_json: bool) -> None:
 
     found, rates = plane(task, ridge=decay), escape_rates(task, ridge=decay)
     if as_json:
-        typer.echo(json.dumps(found.to_dict() | {"escape_rates": rates}, indent=2))
+        print_json(found.to_dict() | {"escape_rates": rates})
         return
     typer.echo(
         f"λ₁ = {found.ridge:g}; rates per unit of ηt of small deviations along m and θ, and of noise"

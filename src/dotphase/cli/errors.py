@@ -1,6 +1,6 @@
 """Errors, interruptions and closed pipes, handled in the same way for every command.
 
-Exit codes: 0 answered · 1 some points of a sweep, or figures, failed · 2 bad input, one line · 3 no
+Exit codes: 0 answered · 1 some points of a study, or figures, failed · 2 bad input, one line · 3 no
 answer: a solve stalled, or every run diverged · 130 interrupted · 141 the reader of the output has
 closed the pipe.
 """
@@ -30,9 +30,8 @@ except ImportError:
     from click import exceptions  # type: ignore[no-redef]
 
 ClickException: Any = exceptions.ClickException
-NoArgsIsHelpError: Any = getattr(
-    exceptions, "NoArgsIsHelpError", ()
-)  # older ones print the help and exit
+# Older ones print the help and exit.
+NoArgsIsHelpError: Any = getattr(exceptions, "NoArgsIsHelpError", ())
 
 
 class Commands(TyperGroup):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, Minimum, check_picture, of_scenario
+from .options import Json, Minimum, check_picture, of_scenario, print_json
 
 if TYPE_CHECKING:
     from ..finite.training.runs import Runs
@@ -118,7 +117,10 @@ def compare(
         check_picture("--picture", picture)
     with _kept(checkpoint):
         found = run(task, _size(d, data), seeds, minimum=minimum, data=data, progress=True)
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(str(found))
     if picture is not None:
         draw_comparison(found, picture)
         typer.echo(f"drawn: {picture}", err=True)
@@ -149,7 +151,10 @@ def _optimiser(name: str, rate: float | None) -> Any:
 
 
 def _answer(found: Runs, as_json: bool) -> None:
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else _as_text(found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(_as_text(found))
     if all(run.outcome == "diverged" for run in found.runs):
         raise typer.Exit(NO_ANSWER)
 

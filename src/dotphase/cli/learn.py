@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +9,7 @@ import typer
 
 from .dynamics import Shares, chosen_start
 from .errors import NO_ANSWER
-from .options import Json, Seed, check_picture, of_scenario, print_table
+from .options import Json, Seed, check_picture, of_scenario, print_json, print_table
 
 if TYPE_CHECKING:
     from ..learning.full_batch.learning_curve import LearningCurve
@@ -84,7 +83,7 @@ def learn(
     if out is not None:
         found.plot().savefig(out)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     else:
         _print_curve(found)
     if found.outcome == "unstable":

@@ -3,6 +3,7 @@ progress bars."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -12,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..scenario.names import word_of
-from .errors import one_line_errors as one_line_errors
+from ..scenario.names import LETTERS, word_of
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -40,7 +40,6 @@ Budget = Annotated[
 Along = Annotated[
     str, typer.Option("--along", help="The parameter that varies: alpha, omega, sigma or lambda.")
 ]
-SYMBOLS = {"alpha": "α", "omega": "ω", "sigma": "σ", "lambda": "λ"}  # of --along, in tables
 Workers = Annotated[
     int | None,
     typer.Option("--workers", min=1, help="Workers on this machine. [default: one per core]"),
@@ -77,9 +76,11 @@ DATA = _option(
 def of_scenario(
     *without: str, data: bool = False
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command, whose first argument is a scenario, the options that describe one, but those
-    `without`. A command that takes `data` has a second argument, the sentences of `--data` or None;
-    the scenario then has their distribution."""
+    """Give a command the options that describe a scenario, except those named in `without`. The
+    first argument of the command is the scenario.
+
+    With `data` the command also has the option `--data`, and a second argument: the sentences in
+    that file, or None. The tokens of the scenario then have the distribution of the sentences."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         described = [option for option in SCENARIO if option.name not in without]
@@ -116,12 +117,16 @@ def _scenario(given: dict[str, Any]) -> Scenario:
     from ..scenario.presets import paper
 
     file = given.pop("scenario")
-    if given["positional"] is not None:
-        given["positional"] = _matrix(given["positional"])
-    if given["student"] is not None:
-        given["student"] = _student(given["student"])
-    base = paper() if file is None else read_scenario(file)
-    return base.vary(**{name: value for name, value in given.items() if value is not None})
+    return _varied(paper() if file is None else read_scenario(file), given)
+
+
+def _varied(base: Scenario, given: dict[str, Any]) -> Scenario:
+    """`base` with the options that are given; a matrix and an attention are read from their texts."""
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, read in (("positional", _matrix), ("student", _student)):
+        if name in given:
+            given[name] = read(given[name])
+    return base.vary(**given)
 
 
 def _student(text: str) -> Any:
@@ -143,25 +148,14 @@ def _with_data(given: dict[str, Any], path: Path | None) -> tuple[Scenario, Sent
     from ..text.phase import scenario_of
     from ..text.sentences import load_sentences
 
-    file, deviation, sentences = (
-        given.pop("scenario"),
-        given.pop("token_deviation"),
-        load_sentences(path),
-    )
-    distribution = tokens_from_samples(
-        sentences if deviation is None else sentences.scaled_to(deviation), alike=True
-    )
-    if given.get("positional") is not None:
-        given["positional"] = _matrix(given["positional"])
-    if given.get("student") is not None:
-        given["student"] = _student(given["student"])
-    base = (
-        scenario_of(distribution)
-        if file is None
-        else read_scenario(file).vary(tokens=distribution.tokens)
-    )
-    data = distribution.rotated(sentences if deviation is None else sentences.scaled_to(deviation))
-    return base.vary(**{name: value for name, value in given.items() if value is not None}), data
+    file, deviation = given.pop("scenario"), given.pop("token_deviation")
+    sentences = load_sentences(path)
+    if deviation is not None:
+        sentences = sentences.scaled_to(deviation)
+    distribution = tokens_from_samples(sentences, alike=True)
+    tokens = distribution.tokens
+    base = scenario_of(distribution) if file is None else read_scenario(file).vary(tokens=tokens)
+    return _varied(base, given), distribution.rotated(sentences)
 
 
 def _matrix(text: str) -> Any:
@@ -231,6 +225,16 @@ def check_picture(option: str, path: Path) -> None:
     folder(option, path.parent)
 
 
+def letter_of(along: str) -> str:
+    """The letter of the parameter that varies, for tables."""
+    return LETTERS.get(word_of(along), along)
+
+
+def print_json(value: Any, ascii_only: bool = True) -> None:
+    """A value as JSON."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=ascii_only))
+
+
 def print_table(rows: list[list[Any]], title: str = "") -> None:
     """Rows of anything in aligned columns, the first row their names. No digit is cut off: columns
     beyond the width of the terminal follow below, with the first column repeated."""
@@ -272,7 +276,7 @@ def progress_bar(title: str) -> Iterator[Callable[..., None]]:
     )
 
     columns = (
-        TextColumn(title),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[note]}"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,6 @@ import typer
 
 from .errors import NO_ANSWER
 from .options import (
-    SYMBOLS,
     Along,
     Budget,
     Json,
@@ -20,8 +18,10 @@ from .options import (
     Workers,
     folder,
     grid,
+    letter_of,
     numbers,
     of_scenario,
+    print_json,
     progress_bar,
 )
 
@@ -82,12 +82,7 @@ def phase_diagram(
     spent, cpu = time.perf_counter() - began, time.process_time() - began_cpu
     if as_json:
         places = {"store": str(store), "picture": str(picture)}
-        typer.echo(
-            json.dumps(
-                found | {"seconds": round(spent, 3), "cpu_seconds": round(cpu, 3)} | places,
-                indent=2,
-            )
-        )
+        print_json(found | {"seconds": round(spent, 3), "cpu_seconds": round(cpu, 3)} | places)
         return
     typer.echo(f"{found['solves']} solves")
     for name, counts in (found["outcomes"] | {"winner": found["winners"]}).items():
@@ -123,9 +118,11 @@ def phase(
         rule = Sobol(nodes, seed=seed)
     except ValueError as error:
         raise ValueError(f"--nodes: {str(error).removeprefix('count: ')}") from None
-    with progress_bar("phase") as progress:
-        found = find_phase(task, rule=rule, minimum=minimum, check=check, progress=progress)
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else f"{task}\n{found}")
+    found = find_phase(task, rule=rule, minimum=minimum, check=check, progress=True)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(f"{task}\n{found}")
     if found.winner == "unknown":
         raise typer.Exit(NO_ANSWER)
 
@@ -203,12 +200,12 @@ def transition(
             "outcome": found.outcome,
             "reason": found.reason,
         } | counts
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(answer)
     elif absent:
         typer.echo(f"{name}: no transition: {found.reason}")
     else:
         typer.echo(
-            f"{name}: {SYMBOLS.get(along, along)} = {found.location}"
+            f"{name}: {letter_of(along)} = {found.location}"
             + (f"  ({found.reason})" if found.reason else "")
         )
         typer.echo(

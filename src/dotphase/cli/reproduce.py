@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Json, Workers, folder, progress_bar
+from .options import Json, Workers, folder, print_json, progress_bar
 
 if TYPE_CHECKING:
     from ..figures.frame.reproduce import Record
@@ -64,11 +64,7 @@ def reproduce(
     report = out / "report.html"
     bad = [record for record in records if record.outcome != "made"]
     if as_json:
-        typer.echo(
-            json.dumps(
-                {"report": str(report), "figures": [_short(record) for record in records]}, indent=2
-            )
-        )
+        print_json({"report": str(report), "figures": [_short(record) for record in records]})
     else:
         typer.echo(f"{len(records) - len(bad)} of {len(records)} figures made: {report}")
     if bad:
@@ -84,9 +80,10 @@ def doctor(as_json: Json = False) -> None:
     from ..comparison.doctor import examine
 
     found = examine()
-    typer.echo(
-        json.dumps(found.to_dict() | {"wrong": found.wrong}, indent=2) if as_json else str(found)
-    )
+    if as_json:
+        print_json(found.to_dict() | {"wrong": found.wrong})
+    else:
+        typer.echo(str(found))
     if found.wrong:
         raise typer.Exit(1)
 
@@ -167,15 +164,6 @@ def _tell(record: Record) -> None:
 
 
 def _short(record: Record) -> dict[str, Any]:
-    claims = [
-        {
-            "what": c.what,
-            "published": c.published,
-            "ours": c.ours,
-            "deviation": c.deviation,
-            "source": c.source,
-        }
-        for c in record.claims
-    ]
+    claims = [asdict(claim) | {"deviation": claim.deviation} for claim in record.claims]
     shown = ("name", "quality", "outcome", "reason", "seconds", "cpu_seconds", "estimated_seconds")
     return {name: getattr(record, name) for name in shown} | {"claims": claims}

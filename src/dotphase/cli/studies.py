@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .errors import Commands, one_line_errors
-from .options import Json, folder, progress_bar
+from .options import Json, folder, print_json, progress_bar
 
 if TYPE_CHECKING:
     import xarray
@@ -90,7 +89,7 @@ def run(
         folder("--out", out.parent)
         options["security"] = None if certificates is None else read_certificates(certificates)
         _print_finished(out)
-        with progress_bar(_literally(declared.name)) as progress:
+        with progress_bar(declared.name) as progress:
             dataset = run_study(
                 declared, out, **options, progress=progress, mix_versions=mix_versions
             )
@@ -104,9 +103,8 @@ def run(
 def _print_finished(out: Path) -> None:
     from ..studies.store.status import status as look
 
-    with suppress(
-        ValueError, OSError
-    ):  # no store, or an unreadable one: the sweep itself reports that
+    # No store, or an unreadable one: the run itself reports that.
+    with suppress(ValueError, OSError):
         found = look(out)
         if found["done"]:
             typer.echo(
@@ -114,19 +112,12 @@ def _print_finished(out: Path) -> None:
             )
 
 
-def _literally(name: str) -> str:
-    """A name in which rich shows braces and brackets literally."""
-    from rich.markup import escape
-
-    return escape(name).replace("{", "{{").replace("}", "}}")
-
-
 @app.command()
 def status(
-    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    store: Annotated[Path, typer.Argument(help="The store of a study.")],
     as_json: Json = False,
 ) -> None:
-    """The progress of a sweep.
+    """The progress of a study.
 
     Example: dotphase sweep status run.zarr
     """
@@ -134,7 +125,7 @@ def status(
 
     found = look(store)
     if as_json:
-        typer.echo(json.dumps(found, indent=2))
+        print_json(found)
         return
     typer.echo(
         f"{found['study']}: {_counts(found)}; {'running' if found['running'] else 'not running'}"
@@ -157,7 +148,7 @@ def status(
 
 @app.command()
 def check(
-    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    store: Annotated[Path, typer.Argument(help="The store of a study.")],
     repair: Annotated[
         bool,
         typer.Option("--repair", help="Repair everything that can be repaired without computing."),
@@ -172,7 +163,7 @@ def check(
 
     found = check_study(store, repair)
     if as_json:
-        typer.echo(json.dumps(found.to_dict(), indent=2))
+        print_json(found.to_dict())
     else:
         typer.echo("\n".join(found.problems[:8]) or "everything is as it was written")
         if len(found.problems) > 8:
@@ -222,17 +213,17 @@ def schema() -> None:
     """
     from ..studies.study.study import study_schema
 
-    typer.echo(json.dumps(study_schema(), indent=2))
+    print_json(study_schema())
 
 
 def export(
-    store: Annotated[Path, typer.Argument(help="The store of a sweep.")],
+    store: Annotated[Path, typer.Argument(help="The store of a study.")],
     form: Annotated[str, typer.Option("--format", help="csv, parquet or netcdf.")],
     out: Annotated[
         Path | None, typer.Option("--out", help="Folder. [default: where the store is]")
     ] = None,
 ) -> None:
-    """Write a sweep as CSV, Parquet or NetCDF files.
+    """Write a study as CSV, Parquet or NetCDF files.
 
     Example: dotphase export run.zarr --format csv --out tables
     """

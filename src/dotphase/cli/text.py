@@ -1,15 +1,14 @@
-"""`dotphase text`, `phase-of` and `heads`: real sentences as data, their place in the phase diagram,
-and what the heads of a transformer do with them."""
+"""`dotphase text`, `phase-of`, `heads` and `language-model`: real sentences as data, their place in the
+phase diagram, what the heads of a transformer do with them, and a small model to train on them."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Json, Minimum, check_picture, folder, of_scenario
+from .options import Json, Minimum, check_picture, folder, of_scenario, print_json
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -78,11 +77,10 @@ def text(
         size = 200 if dimension is None else dimension
         found = read_text(files or (), size, length, window=window, least=least, **options)
     found.save(out)
-    typer.echo(
-        json.dumps(found.to_dict() | {"file": str(out)}, indent=2)
-        if as_json
-        else f"{found!r}\n{out}"
-    )
+    if as_json:
+        print_json(found.to_dict() | {"file": str(out)})
+    else:
+        typer.echo(f"{found!r}\n{out}")
 
 
 @of_scenario("sample_ratio", data=True)
@@ -107,7 +105,10 @@ def phase_of(
 
     ratio = data.count / data.dimension if alpha is None else alpha
     found = run(data, task.vary(sample_ratio=ratio), minimum=minimum, progress=True)
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(str(found))
 
 
 def heads(
@@ -153,7 +154,10 @@ def heads(
     found = measure(model if head is None else model.only(head), ids, words=model.words)
     if out is not None:
         found.plot().savefig(out)
-    typer.echo(json.dumps(found.to_dict(), indent=2) if as_json else str(found))
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        typer.echo(str(found))
 
 
 def language_model(
@@ -189,6 +193,6 @@ def language_model(
         run.save(out / f"{run.tokens}.dotphase")
     if as_json:
         shown = [run.to_dict() | {"weights": str(out / "heads.npz")} for run in runs]
-        typer.echo(json.dumps(shown, indent=2))
+        print_json(shown)
     else:
         typer.echo("\n".join(map(str, runs)))

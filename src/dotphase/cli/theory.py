@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,16 +9,16 @@ import typer
 
 from .errors import NO_ANSWER
 from .options import (
-    SYMBOLS,
     Along,
     Budget,
     Json,
     Minimum,
     Rtol,
     Seed,
+    letter_of,
     of_scenario,
+    print_json,
     print_table,
-    progress_bar,
 )
 
 if TYPE_CHECKING:
@@ -64,13 +63,12 @@ def solve(
         raise ValueError(f"--start: expected {', '.join(NAMES)} or all, got {start!r}")
     starts = [*usual_starts(task), "uninformed"] if start == "all" else [start]
     options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
-    with progress_bar("solving") as progress:
-        found = solve_many([task] * len(starts), starts, progress=progress, **options)
+    found = solve_many([task] * len(starts), starts, progress=True, **options)
     if as_json:
         answers = [
             s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found
         ]
-        typer.echo(json.dumps(answers if start == "all" else answers[0], indent=2))
+        print_json(answers if start == "all" else answers[0])
     else:
         typer.echo(str(task))
         _print_solutions(found, stability)
@@ -96,14 +94,17 @@ def baseline(
         from ..finite.linear_fit import fit_linear
 
         fits = fit_linear(task, d, seeds, progress=True)
-        typer.echo(json.dumps(fits.to_dict(), indent=2) if as_json else str(fits))
+        if as_json:
+            print_json(fits.to_dict())
+        else:
+            typer.echo(str(fits))
         return
     from ..theory.baseline import linear_baseline
 
     found = linear_baseline(task)
     if as_json:
         answer = {"test_error": found.test_error.to_dict(), "weights": found.weights.tolist()}
-        typer.echo(json.dumps(answer, indent=2))
+        print_json(answer)
     else:
         typer.echo(f"linear positional baseline: ε_lin = {found.test_error}")
 
@@ -139,10 +140,9 @@ def branches(
         option = "--alphas" if along == "alpha" else "--values"
         raise ValueError(f"{option}: expected numbers like 0.75,1,2, got {values!r}") from None
     options = {"minimum": minimum, "rule": Sobol(seed=seed), "rtol": rtol}
-    with progress_bar("solving") as progress:
-        found = follow_branches(base, numbers, along, progress=progress, **options)
+    found = follow_branches(base, numbers, along, progress=True, **options)
     if as_json:
-        typer.echo(json.dumps(_branches_to_dict(found, along), indent=2))
+        print_json(_branches_to_dict(found, along))
     else:
         typer.echo(str(base))
         if _same_baseline(found):
@@ -159,7 +159,7 @@ def attentions(as_json: Json = False) -> None:
     from ..scenario.attentions.catalogue import ENTRIES
 
     if as_json:
-        typer.echo(json.dumps([entry.to_dict() for entry in ENTRIES], indent=2, ensure_ascii=False))
+        print_json([entry.to_dict() for entry in ENTRIES], ascii_only=False)
         return
     listed = lambda numbers: "; ".join(f"{name}: {text}" for name, text in numbers.items())
     rows = [[entry.kind, entry.formula, listed(entry.numbers)] for entry in ENTRIES]
@@ -250,7 +250,7 @@ def _branches_to_dict(found: Branches, along: str) -> dict[str, Any]:
 
 def _print_branches(found: Branches, along: str) -> None:
     starts = list(found.solutions)
-    head = [SYMBOLS.get(along, along), *(f"{start} ε_t" for start in starts), "winner"]
+    head = [letter_of(along), *(f"{start} ε_t" for start in starts), "winner"]
     head += [*(f"{start} ε_g" for start in starts), "outcome"]
     table: list[list[Any]] = []
     each = zip(*found.solutions.values(), strict=True)
@@ -261,4 +261,4 @@ def _print_branches(found: Branches, along: str) -> None:
     print_table([head, *table], "the mechanisms: the minimum of lowest training loss wins")
     for value, phase in zip(found.values, found.phases, strict=True):
         if phase.reason:
-            typer.echo(f"{SYMBOLS.get(along, along)} = {value:g}: {phase.reason}")
+            typer.echo(f"{letter_of(along)} = {value:g}: {phase.reason}")

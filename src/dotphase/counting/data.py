@@ -27,10 +27,6 @@ class CountingTask:
     train_share: float = 0.7
 
     def __post_init__(self) -> None:
-        if self.length < 1 or self.letters < 1:
-            raise ValueError(
-                f"need at least one letter and one position, got {self.letters} and {self.length}"
-            )
         if not 0 < self.train_share < 1:
             raise ValueError(
                 f"train_share: must lie strictly between 0 and 1, got {self.train_share}"

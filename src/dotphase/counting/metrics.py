@@ -58,8 +58,8 @@ def measure(
 
     **Returns**: `Scores`.
     """
-    require_enough(len(tokens))
     ids = np.asarray(tokens)[:sequences]
+    require_enough(len(ids))
     shares = measure_shares(np.asarray(scores(weights, ids, mechanism))[:, None], ids)
     weight = _equal_letter_weight(np.asarray(attention(weights, ids, mechanism), np.float64), ids)
     return Scores(shares.position[0], shares.content[0], shares.rest[0], weight)
@@ -86,8 +86,11 @@ def mean_scores(listed: Sequence[Scores]) -> Scores:
 
 def _mean(seeds: list[Estimate]) -> Estimate:
     """Its error is at least what the seeds' own errors give, where all seeds agree."""
-    mean = over_seeds([e.value if np.isfinite(e.value) else None for e in seeds])
-    own = np.sqrt(np.sum([e.error**2 for e in seeds if np.isfinite(e.value)])) / len(seeds)
+    known = [each for each in seeds if np.isfinite(each.value)]
+    if not known:
+        return Estimate(np.nan, np.inf)
+    mean = over_seeds([each.value for each in known])
+    own = np.sqrt(np.sum([each.error**2 for each in known])) / len(known)
     return Estimate(mean.value, max(mean.error, float(own)))
 
 
@@ -98,12 +101,14 @@ def no_scores() -> Scores:
 
 @checked
 def separation(a: Estimate, b: Estimate) -> float:
-    """|a − b| in units of its standard error; infinite for two exact and different values.
+    """|a − b| in units of its standard error; of two exact values infinite if they differ, else 0.
 
     **Returns**: a number.
     """
-    error = np.hypot(a.error, b.error)
-    return float(abs(a.value - b.value) / error) if error else float("inf")
+    apart, error = abs(a.value - b.value), np.hypot(a.error, b.error)
+    if not error:
+        return float("inf") if apart else 0.0
+    return float(apart / error)
 
 
 def _equal_letter_weight(A: np.ndarray, ids: np.ndarray) -> Estimate:

@@ -16,13 +16,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..finite.checks import as_seeds
 from ..numerics.files import UNFINISHED, written_whole
 from ..results.json import plain
 from ..results.result import Result
 from ..scenario.arguments import checked
 from .data import CountingTask
 from .epochs import Recipe, Record, State
-from .transformer import MECHANISMS, Mechanism, Weights
+from .transformer import Mechanism, Weights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,15 +44,11 @@ class Surgery:
     mechanism: Mechanism
     noise: float = 1e-3
 
-    def __post_init__(self) -> None:
-        if not self.noise >= 0:
-            raise ValueError(f"noise: must be 0 or more, got {self.noise}")
-
 
 @checked
 @dataclass(frozen=True)
 class Experiment:
-    """All settings that determine the result of a run."""
+    """All settings that determine the result of a run. `seeds`: which, or how many (then 0, 1, …)."""
 
     mechanism: Mechanism = "semantic"
     task: CountingTask = field(default_factory=CountingTask)
@@ -62,21 +59,15 @@ class Experiment:
     surgery: Surgery | None = None
 
     def __post_init__(self) -> None:
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(
-                f"mechanism: must be one of {', '.join(MECHANISMS)}; got {self.mechanism!r}"
-            )
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds) or min(self.seeds) < 0:
-            raise ValueError(
-                f"seeds: must be different numbers from 0 up, at least one; got {self.seeds}"
-            )
-        if self.width < 2 or self.width % 2 or self.hidden < 1:
-            raise ValueError(
-                f"width must be even and hidden positive, got {self.width} and {self.hidden}"
-            )
+        object.__setattr__(self, "seeds", tuple(as_seeds(self.seeds)))
+        if self.width < 2 or self.width % 2:
+            raise ValueError(f"width: must be even and positive, got {self.width}")
+        if self.hidden < 1:
+            raise ValueError(f"hidden: must be positive, got {self.hidden}")
         if self.recipe.batch > self.task.train_samples:
             raise ValueError(
-                f"a batch of {self.recipe.batch} is more than the {self.task.train_samples} training samples"
+                f"recipe: a batch of {self.recipe.batch} is more than the "
+                f"{self.task.train_samples} training samples"
             )
 
     def to_dict(self) -> dict[str, Any]:
@@ -109,11 +100,9 @@ class Run(Result):
 
     @property
     def headline(self) -> str:
-        seeds, epochs = (
-            len(self.experiment.seeds),
-            f"{self.epochs_done} of {self.experiment.recipe.epochs} epochs",
-        )
-        return f"counting, {self.experiment.mechanism} mechanism, {seeds} seeds, {epochs}: {self.reached}"
+        what, seeds = self.experiment.mechanism, len(self.experiment.seeds)
+        epochs = f"{self.epochs_done} of {self.experiment.recipe.epochs} epochs"
+        return f"counting, {what} mechanism, {seeds} seeds, {epochs}: {self.reached}"
 
     @property
     def reached(self) -> str:

@@ -53,7 +53,7 @@ def initial_weights(key: Array, task: CountingTask, width: int = 64, hidden: int
     """
     if width % 2:
         raise ValueError(
-            f"width must be even, to be halved between tokens and positions; got {width}"
+            f"width: must be even, to be halved between tokens and positions; got {width}"
         )
     keys = iter(jax.random.split(key, 7))
     classes = task.length + 1

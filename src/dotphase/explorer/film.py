@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..figures.frame.style import diverging
 from ..plotting.quick import in_style
 from ..plotting.style import COLOURS, panels
 from .answers.shipped import DIAGRAM, TABLES
@@ -74,14 +75,9 @@ def _fewer_colours(path: Path) -> None:
 
 def _map(axis: Axes) -> Callable[[float], None]:
     """The map with the point on it; returns what moves the point."""
-    from matplotlib.colors import LinearSegmentedColormap
-
     diagram = json.loads(DIAGRAM.read_text(encoding="utf-8"))
     margin = np.array([[np.nan if x is None else x for x in row] for row in diagram["margin"]])
-    shades = LinearSegmentedColormap.from_list(
-        "mechanisms", [COLOURS["semantic"], "white", COLOURS["positional"]]
-    )
-    axis.pcolormesh(diagram["omega"], diagram["alpha"], np.cbrt(margin.T), cmap=shades, vmin=-0.2,
+    axis.pcolormesh(diagram["omega"], diagram["alpha"], np.cbrt(margin.T), cmap=diverging(), vmin=-0.2,
                     vmax=0.2, shading="nearest")  # fmt: skip
     line = diagram["lines"]["train-loss"]
     axis.plot(line["omega"], line["alpha"], color="black", lw=2)

@@ -35,7 +35,9 @@ def from_transformers(model: Any, layer: int | None = None) -> Callable[[np.ndar
             raise ValueError(
                 "model: it returns no attention; load it with attn_implementation='eager'"
             )
-        chosen = found if layer is None else found[layer : layer + 1]
+        if layer is not None and not 0 <= layer < len(found):
+            raise ValueError(f"layer: expected 0 to {len(found) - 1}, got {layer}")
+        chosen = found if layer is None else [found[layer]]
         logs = torch.log(torch.stack(list(chosen), 1).float()).cpu().numpy()
         return logs if layer is None else logs[:, 0]
 

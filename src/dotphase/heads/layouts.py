@@ -50,8 +50,8 @@ def scores_of(layer: Projections, x: np.ndarray) -> np.ndarray:
     """
     u = layer.norm(x)
     q, k = (
-        np.einsum("nld,hdk->nhlk", u, W, optimize=True) + np.asarray(b)[..., None, :]
-        for W, b in ((layer.W_Q, _rows(layer.b_Q)), (layer.W_K, _rows(layer.b_K)))
+        np.einsum("nld,hdk->nhlk", u, W, optimize=True) + np.atleast_1d(b)[..., None, :]
+        for W, b in ((layer.W_Q, layer.b_Q), (layer.W_K, layer.b_K))
     )
     if layer.norm_q is not None and layer.norm_k is not None:
         q, k = layer.norm_q(q), layer.norm_k(k)
@@ -174,10 +174,6 @@ def _rope(config: dict[str, Any]) -> dict[str, Any]:
     if kind != "default":
         raise ValueError(f"config: rotary encodings scaled by {kind!r} are not known")
     return rope
-
-
-def _rows(bias: np.ndarray | float) -> np.ndarray:
-    return np.atleast_1d(np.asarray(bias, dtype=np.float64))
 
 
 def _number(config: dict[str, Any], name: str) -> int:

@@ -16,6 +16,7 @@ from ..mechanism.verdict import THRESHOLD, Verdict, verdict_of
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..scenario.arguments import checked
+from ..text.sentences import check_in_range
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..text.sentences import Sentences
 
 Head = Callable[[np.ndarray], Any]
+Numbered = Callable[[np.ndarray, int], Any]  # of sentences and the number of the first
 CHUNK = 32  # sentences that a head is given at once
 NUMBERS = 1 << 22  # scores that are fitted at once: 32 MB
 
@@ -196,41 +198,26 @@ def _ids(sentences: Any, words: Sequence[str]) -> tuple[np.ndarray, tuple[str, .
         raise ValueError(
             f"sentences: expected token ids, whole numbers (n, L), got {ids.dtype} {ids.shape}"
         )
-    if ids.min() < 0 or (words and ids.max() >= len(words)):
-        raise ValueError(
-            f"sentences: token {ids.min() if ids.min() < 0 else ids.max()} is out of range"
-        )
+    check_in_range(ids, len(words) or int(ids.max()) + 1, "sentences", "the vocabulary")
     return ids, tuple(words)
 
 
-def _function(head: Any, ids: np.ndarray) -> Head:
-    """The head as a function; recorded scores are looked up in the order of the sentences."""
+def _function(head: Any, ids: np.ndarray) -> Numbered:
+    """The head as a function of sentences and the number of the first of them, by which recorded
+    scores are looked up."""
     if callable(head):
-        return head
+        return lambda ids, start: head(ids)
     recorded = np.asarray(head)
     if recorded.ndim < 3 or recorded.shape[0] != len(ids):
         raise ValueError(
             f"head: expected scores ({len(ids)}, …, L, L), one per sentence, got shape {recorded.shape}"
         )
-    return _Recorded(recorded)
+    return lambda ids, start: recorded[start : start + len(ids)]
 
 
-class _Recorded:
-    """Recorded scores, looked up by the number of the first sentence."""
-
-    def __init__(self, scores: np.ndarray) -> None:
-        self.scores = scores
-
-    def __call__(self, ids: np.ndarray, start: int = 0) -> np.ndarray:
-        return self.scores[start : start + len(ids)]
-
-
-def _scores(function: Head, ids: np.ndarray, start: int = 0) -> np.ndarray:
+def _scores(function: Numbered, ids: np.ndarray, start: int = 0) -> np.ndarray:
     """Scores (n, layers, heads, L, L) of some sentences; patterns become their logarithms."""
-    if isinstance(function, _Recorded):
-        found = np.asarray(function(ids, start), dtype=np.float64)
-    else:
-        found = np.asarray(function(ids), dtype=np.float64)
+    found = np.asarray(function(ids, start), dtype=np.float64)
     n, length = ids.shape
     if found.ndim not in (3, 4, 5) or found.shape[0] != n or found.shape[-2:] != (length, length):
         raise ValueError(
@@ -249,7 +236,9 @@ def _is_masked(scores: np.ndarray) -> bool:
     return bool((above < -1e4).all())
 
 
-def _taken(function: Head, ids: np.ndarray, entries: Entries) -> tuple[np.ndarray, tuple[str, ...]]:
+def _taken(
+    function: Numbered, ids: np.ndarray, entries: Entries
+) -> tuple[np.ndarray, tuple[str, ...]]:
     """The scores that enter, (entries, heads), and the names of the heads."""
     parts, shape = [], (1, 1)
     for start in range(0, len(ids), CHUNK):
@@ -272,7 +261,7 @@ def _taken(function: Head, ids: np.ndarray, entries: Entries) -> tuple[np.ndarra
     return taken, tuple(names)
 
 
-def _in_chunks(function: Head, ids: np.ndarray) -> np.ndarray:
+def _in_chunks(function: Numbered, ids: np.ndarray) -> np.ndarray:
     starts = range(0, len(ids), CHUNK)
     return np.concatenate([_scores(function, ids[k : k + CHUNK], k) for k in starts])
 

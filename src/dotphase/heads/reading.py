@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..scenario.arguments import checked
+from ..text.sentences import check_token_ids, in_sentences
 from ..text.words import read_words
 
 if TYPE_CHECKING:
@@ -37,15 +38,11 @@ def read_ids(model: FirstLayer, text: str | Path | None = None, length: int = 16
     return in_sentences(ids, length)
 
 
-def in_sentences(ids: np.ndarray, length: int) -> np.ndarray:
-    """Consecutive sentences, (n, L), of ids (tokens,); what is left at the end is dropped."""
-    whole = len(ids) // length
-    return ids[: whole * length].reshape(whole, length)
-
-
 def _tokens(model: FirstLayer, text: Path | None) -> np.ndarray:
     if text is not None and text.suffix == ".npy":
-        return _checked(np.load(text, allow_pickle=False), text)
+        ids = np.load(text, allow_pickle=False)
+        check_token_ids(ids, str(text))
+        return ids
     if text is not None and (numbers := _whole_numbers(text)) is not None:
         return numbers
     tokenizer = Path(model.origin).parent / "tokenizer.json"
@@ -76,11 +73,3 @@ def _whole_numbers(text: Path) -> np.ndarray | None:
         return np.array(text.read_text(encoding="ascii").split(), dtype=np.int64)
     except ValueError:
         raise ValueError(f"{text}: expected whole numbers only, as its beginning has") from None
-
-
-def _checked(ids: np.ndarray, text: Path) -> np.ndarray:
-    if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
-        raise ValueError(
-            f"{text}: expected token ids, whole numbers (tokens,) or (n, L), got {ids.dtype}"
-        )
-    return ids

@@ -23,7 +23,6 @@ from ..scenario.arguments import checked
 from ..scenario.attentions import catalogue as attentions
 from ..scenario.scenario import Scenario
 from ..scenario.tokens import Positions, Tokens
-from ..scenario.validation import whole_number
 from ..text.distribution import MeasuredTokens, tokens_from_samples
 from ..text.sentences import Sentences
 from .layouts import Projections, rotated
@@ -90,9 +89,8 @@ def scenario_of(
     """
     if head.heads != 1:
         raise ValueError(f"head: expected one head, got {head.heads}; take `.only(h)`")
-    rank = whole_number("rank", rank)
     measured = measure(head, np.asarray(sentences), permutations=0)
-    ids = np.asarray(sentences)[:, : whole_number("length", length)]
+    ids = np.asarray(sentences)[:, :length]
     A = softmax(head(ids)[:, 0], axis=-1)
     words, place, spread = _word_and_place(head, ids)
     unit = words.deviation

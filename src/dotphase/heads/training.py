@@ -17,6 +17,7 @@ from ..numerics.files import written_whole
 from ..numerics.progress import Progress, reporting
 from ..results.result import Result
 from ..results.statistics import over_seeds
+from ..text.sentences import in_sentences
 from ..text.words import DEFAULT, Corpus, keep_frequent, read_words
 from .language_model import (
     Model,
@@ -28,7 +29,6 @@ from .language_model import (
 )
 from .layouts import Rotary
 from .measure import Heads, measure
-from .reading import in_sentences
 
 ORDER = 0  # the seed of the order of documents, the same for all runs
 
@@ -111,9 +111,7 @@ def train_language(
     if place is not None:
         place.mkdir(parents=True, exist_ok=True)
     with jax.enable_x64(False):
-        kept, losses, seconds = _trained(
-            model, jnp.asarray(text), records, seeds, place, progress, len(text)
-        )
+        kept, losses, seconds = _trained(model, jnp.asarray(text), records, seeds, place, progress)
         cut = in_sentences(held_out, model.length + 1)
         held = np.array(
             [[float(loss(_seed(w, s), jnp.asarray(cut))) for w in kept] for s in range(len(seeds))]
@@ -161,8 +159,9 @@ def save_heads(path: str | Path, run: LanguageRun, words: Sequence[str], seed: i
     np.savez_compressed(path, **arrays, provenance=np.array(json.dumps(about)))
 
 
-def _trained(model, text, records, seeds, place, progress, size):
+def _trained(model, text, records, seeds, place, progress):
     """Weights and training losses at the records, seeds on the first axis."""
+    size = len(text)
     states, kept, losses = initial_states(model, seeds), [], []
     steps = compiled_steps(model)
     began = time.perf_counter()

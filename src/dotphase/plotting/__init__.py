@@ -1,5 +1,5 @@
 """Pictures: `style.py`, the one style; `picture.py`, a figure that notebooks display; `quick.py`,
-quick plots of results."""
+quick plots of results; `datasets.py`, the dataset of a study over one of its axes."""
 
 import lazy_loader
 

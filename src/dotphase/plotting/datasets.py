@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results.statistics import dimension, label_of, seed_average
+from ..scenario.names import word_of
 from .quick import LABELS, in_style
 from .style import COLOURS, MARKERS, curve, panels, points
 
@@ -36,18 +37,10 @@ def draw_dataset(
     figure, axes = panels(1, 1, 3.4, 5.2)
     for name in names:
         _draw(axes[0, 0], dataset, name, against)
-    axes[0, 0].set_xlabel(LABELS.get(against, LABELS.get(_LONG.get(against, ""), against)))
+    axes[0, 0].set_xlabel(LABELS.get(word_of(against), against))
     axes[0, 0].set_ylabel(LABELS.get(quantity, quantity))
     axes[0, 0].legend()
     return figure
-
-
-_LONG = {
-    "alpha": "sample_ratio",
-    "omega": "mixing",
-    "lambda": "ridge",
-    "sigma": "token_deviation",
-}
 
 
 def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
@@ -76,7 +69,8 @@ def _draw(axis: Axes, dataset: xarray.Dataset, name: str, against: str) -> None:
 
 
 def _dimension_of(dataset: xarray.Dataset, name: str) -> str:
-    """At which d the computation of a variable was, if its study says so: theory is for d → ∞."""
+    """What a label says of the dimension: `, d = 500,` if the study computes the variable at that d,
+    nothing if it is for d → ∞."""
     settings = json.loads(dataset.attrs.get("study", "{}")).get("compute", {})
     d = settings.get(label_of(dataset, name), {}).get("d")
     return f", d = {d}," if isinstance(d, int) else ""

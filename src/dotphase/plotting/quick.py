@@ -13,6 +13,7 @@ from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.tables import numbers
 from ..scenario.arguments import check_varied, checked, listed
+from ..scenario.names import word_of
 from ..scenario.validation import shown
 from .style import BASELINE, COLOURS, MARKERS, STYLE, curve, panels, points
 
@@ -154,7 +155,7 @@ def _finish(axes: np.ndarray, against: str | None, names: list[str]) -> None:
             axis.set_xlim(-0.6, len(names) - 0.4)
             axis.set_ylim(bottom=min(0.0, axis.get_ylim()[0]))
         else:
-            axis.set_xlabel(LABELS.get(against, against))
+            axis.set_xlabel(LABELS.get(word_of(against), against))
     dashes = (
         r"$|\theta|$ full, $|m|$ dashed" if against is not None else r"$|\theta|$ full, $|m|$ pale"
     )
@@ -166,7 +167,7 @@ def _branch(result: Any) -> str:
 
 
 def _answer(result: Any, observable: str) -> Estimate:
-    """An observable; None where the requested branch was not found."""
+    """An observable; not a number where the requested branch was not found."""
     missing = getattr(result, "outcome", "") in ("stalled", "collapsed")
     return Estimate(np.nan, np.inf) if missing else getattr(result, observable)
 

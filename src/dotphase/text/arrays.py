@@ -92,15 +92,10 @@ def _safetensors(path: Path, name: str | None) -> np.ndarray:
     entry = header[_chosen(path, list(header), name)]
     if entry["dtype"] not in TYPES:
         raise ValueError(f"{path}: numbers of type {entry['dtype']}; known are {', '.join(TYPES)}")
-    shape, (first, last), dtype = (
-        tuple(entry["shape"]),
-        entry["data_offsets"],
-        np.dtype(TYPES[entry["dtype"]]),
-    )
-    if (
-        last - first != int(np.prod(shape)) * dtype.itemsize
-        or 8 + length + last > path.stat().st_size
-    ):
+    shape, (first, last) = tuple(entry["shape"]), entry["data_offsets"]
+    dtype = np.dtype(TYPES[entry["dtype"]])
+    fits = last - first == int(np.prod(shape)) * dtype.itemsize
+    if not fits or 8 + length + last > path.stat().st_size:
         raise ValueError(f"{path}: its header does not fit its data")
     found = np.memmap(path, dtype, "r", 8 + length + first, shape)
     return found.view(Halves) if entry["dtype"] == "BF16" else found
@@ -139,4 +134,6 @@ def _chosen(path: Path, names: list[str], name: str | None) -> str:
     if name is None and len(names) == 1:
         return names[0]
     listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
+    if name is not None:
+        raise ValueError(f"{path}: it has no array {name!r}; it has {listed}")
     raise ValueError(f"{path}: it has several arrays, {listed}; name one as FILE:NAME")

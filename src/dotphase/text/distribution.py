@@ -13,7 +13,6 @@ from ..results.json import plain
 from ..results.result import Result
 from ..scenario.arguments import checked
 from ..scenario.tokens import Tokens
-from ..scenario.validation import whole_number
 from .lengths import Lengths, measure_lengths
 from .sentences import Sentences
 
@@ -127,7 +126,7 @@ def tokens_from_samples(
         train(paper().vary(tokens=distribution.tokens), data=distribution.rotated(sentences), seeds=8)
     """
     count, length, d = _shape(x)
-    most = min(whole_number("groups", groups), d)
+    most = min(groups, d)
     found = _moments(x, (count, length, d))
     noise = 4 * np.sqrt(d / count)
     basis = _basis(found.second, noise)
@@ -145,7 +144,7 @@ def tokens_from_samples(
     )
     Gamma = np.stack([_positive(along[part].mean(0) / ratio) for part in parts])
     tokens = Tokens(weights=share, covariances=Gamma, scales=distribution)
-    neglected = _neglected(found, along, basis, parts, count) | {
+    neglected = _neglected(found, along, parts, count) | {
         "kurtosis": lengths.kurtosis,
         "alignment": float(
             max(0.0, lengths.alignment_spread**2 - lengths.alignment_of_gaussians**2)
@@ -243,15 +242,12 @@ def _positive(matrix: np.ndarray) -> np.ndarray:
     return matrix if values[0] >= 0 else (vectors * np.maximum(values, 0)) @ vectors.T
 
 
-def _neglected(
-    found: _Moments, along: np.ndarray, basis: np.ndarray, groups: list, count: int
-) -> dict[str, float]:
+def _neglected(found: _Moments, along: np.ndarray, groups: list, count: int) -> dict[str, float]:
     total = float((found.second**2).sum())
     binned = np.concatenate([np.broadcast_to(along[g].mean(0), along[g].shape) for g in groups])
     traces = np.einsum("alk->lk", along) if len(along) else along
-    expected = (
-        float((np.outer(np.diagonal(traces), np.diagonal(traces))).sum()) / count
-    )  # Σ γ_i γ_j/n of noise
+    # Σ γ_i γ_j/n of noise.
+    expected = float((np.outer(np.diagonal(traces), np.diagonal(traces))).sum()) / count
     return {
         "off_diagonal": 1 - float((along**2).sum()) / total,
         "off_diagonal_of_noise": min(1.0, expected / total),

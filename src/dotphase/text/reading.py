@@ -10,10 +10,16 @@ import numpy as np
 
 from ..numerics.extras import free_memory
 from ..scenario.arguments import checked_with, number
-from ..scenario.validation import finite_number, whole_number
 from .arrays import Halves, as_floats, open_array
 from .embedding import embed
-from .sentences import ROWS, Sentences, check_finite
+from .sentences import (
+    ROWS,
+    Sentences,
+    check_finite,
+    check_in_range,
+    check_token_ids,
+    in_sentences,
+)
 from .words import DEFAULT, keep_frequent, read_words
 
 LEAST, MOST = 5, 20_000  # least occurrences of a word; largest number of different words
@@ -50,15 +56,13 @@ def read_text(
 
     **Example**: `read_text("war-and-peace.txt", dimension=300, length=3)`.
     """
-    dimension, length = whole_number("dimension", dimension), whole_number("length", length)
-    window, least = whole_number("window", window), whole_number("least", least)
     listed = [files] if isinstance(files, str | Path) else list(files)
     for file in listed:
         if not Path(file).is_file():
             raise ValueError(f"files: {file}: No such file")
     everything = read_words(listed)
     corpus = keep_frequent(everything, least, MOST)
-    ids = [_cut(document, length) for document in corpus.documents]
+    ids = [in_sentences(document, length) for document in corpus.documents]
     named = ", ".join(map(str, listed)) or DEFAULT
     if not sum(map(len, ids)):
         raise ValueError(
@@ -103,25 +107,16 @@ def read_embeddings(
 
     **Example**: `read_embeddings("glove.npy", "ids.npy", length=3)`.
     """
-    length = whole_number("length", length)
     matrix, numbers = _opened(embeddings), np.asarray(_opened(ids))
     if matrix.ndim != 2 or matrix.dtype.kind not in "fiu":
         raise ValueError(
             f"{embeddings}: expected a matrix (words, d) of numbers, got {matrix.dtype} {matrix.shape}"
         )
-    if numbers.dtype.kind not in "iu" or numbers.ndim not in (1, 2) or not numbers.size:
-        raise ValueError(
-            f"{ids}: expected token ids, whole numbers (tokens,) or (n, L), got {numbers.dtype}"
-        )
+    check_token_ids(numbers, str(ids))
     if numbers.ndim == 2 and numbers.shape[1] != length:
         raise ValueError(f"{ids}: sentences of {numbers.shape[1]} tokens, but --length is {length}")
-    low, high = int(numbers.min()), int(numbers.max())
-    if low < 0 or high >= len(matrix):
-        wrong = low if low < 0 else high
-        raise ValueError(
-            f"{ids}: token {wrong} is out of range, {embeddings} has rows 0 to {len(matrix) - 1}"
-        )
-    cut = numbers if numbers.ndim == 2 else _cut(numbers, length)
+    check_in_range(numbers, len(matrix), str(ids), str(embeddings))
+    cut = numbers if numbers.ndim == 2 else in_sentences(numbers, length)
     if not len(cut):
         raise ValueError(
             f"{ids}: too short for a sentence of {length} tokens: {numbers.size} tokens"
@@ -139,15 +134,8 @@ def read_embeddings(
 
 def prepared(sentences: Sentences, centre: bool, whiten: bool, deviation: float) -> Sentences:
     """Centred, whitened if asked for, and scaled."""
-    deviation = finite_number("token_deviation", deviation, above=True)
     found = sentences.centred() if centre else sentences
     return (found.whitened() if whiten else found).scaled_to(deviation)
-
-
-def _cut(ids: np.ndarray, length: int) -> np.ndarray:
-    """Sentences of `length` consecutive tokens, (n, L); what is left at the end is dropped."""
-    whole = len(ids) // length
-    return ids[: whole * length].reshape(whole, length)
 
 
 def _opened(path: str | Path) -> np.ndarray:
@@ -181,13 +169,12 @@ def _check_fits(needed: int, name: str) -> None:
 
 def _leading(sentences: Sentences, dimension: int) -> Sentences:
     """The d directions of largest variance."""
-    whole = whole_number("dimension", dimension)
-    if whole > sentences.dimension:
+    if dimension > sentences.dimension:
         raise ValueError(
-            f"dimension: {whole} asked for, the matrix has {sentences.dimension} columns"
+            f"dimension: {dimension} asked for, the matrix has {sentences.dimension} columns"
         )
-    if whole == sentences.dimension:
+    if dimension == sentences.dimension:
         return sentences
     centred = sentences.centred()
     _, vectors = np.linalg.eigh(centred.covariance)
-    return sentences.rotated(vectors[:, : -whole - 1 : -1])
+    return sentences.rotated(vectors[:, : -dimension - 1 : -1])

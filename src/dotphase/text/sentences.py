@@ -48,12 +48,7 @@ class Sentences:
             )
         if not isinstance(self.embeddings, np.memmap):  # of files the reader has done so
             check_finite(self.embeddings, "embeddings")
-        low, high = int(self.ids.min()), int(self.ids.max())
-        if low < 0 or high >= len(self.embeddings):
-            wrong = low if low < 0 else high
-            raise ValueError(
-                f"ids: token {wrong} is out of range, the matrix has rows 0 to {len(self.embeddings) - 1}"
-            )
+        check_in_range(self.ids, len(self.embeddings), "ids", "the matrix")
 
     @property
     def count(self) -> int:
@@ -118,10 +113,7 @@ class Sentences:
     def every_word_once(self, seed: int = 0) -> Sentences:
         """With every word in exactly one sentence, at one position, together with random words."""
         words = np.random.default_rng(seed).permutation(np.unique(self.ids))
-        whole = len(words) // self.length
-        return self._with(
-            "every word once", ids=words[: whole * self.length].reshape(whole, self.length)
-        )
+        return self._with("every word once", ids=in_sentences(words, self.length))
 
     def equal_lengths(self) -> Sentences:
         """With every vector scaled to one length, that of the root mean square token."""
@@ -229,6 +221,29 @@ def load_sentences(path: str | Path) -> Sentences:
         raise ValueError(f"{path}: not a file that `dotphase text` wrote") from None
     check_finite(found.embeddings, str(path))
     return found
+
+
+def in_sentences(ids: np.ndarray, length: int) -> np.ndarray:
+    """Consecutive sentences, (n, L), of ids (tokens,); what is left at the end is dropped."""
+    whole = len(ids) // length
+    return ids[: whole * length].reshape(whole, length)
+
+
+def check_token_ids(ids: np.ndarray, name: str) -> None:
+    """Refuse what is neither a text of token ids, (tokens,), nor sentences of them, (n, L)."""
+    if ids.dtype.kind not in "iu" or ids.ndim not in (1, 2) or not ids.size:
+        raise ValueError(
+            f"{name}: expected token ids, whole numbers (tokens,) or (n, L), "
+            f"got {ids.dtype} {ids.shape}"
+        )
+
+
+def check_in_range(ids: np.ndarray, size: int, name: str, rows: str) -> None:
+    """Refuse ids below zero, or from `size` on, the number of `rows` there are."""
+    low, high = int(ids.min()), int(ids.max())
+    if low < 0 or high >= size:
+        wrong = low if low < 0 else high
+        raise ValueError(f"{name}: token {wrong} is out of range, {rows} has rows 0 to {size - 1}")
 
 
 def check_finite(

@@ -52,8 +52,8 @@ def descend(say: Say, scenario: Scenario, d: int, start: str, optimiser: str, se
 
 
 def _theory(instance: Instance, weights: np.ndarray, rate: float, steps: int) -> dict[str, Any]:
-    """The learning curve from these first weights, in steps of training. It takes five of them at
-    once, where that is stable."""
+    """The learning curve from these first weights; its times are counted in steps of training. One
+    step of the theory is five of training, or fewer where that would be unstable."""
     size = min(5 * rate, 0.2 / float(instance.scenario.distribution.mean_gamma.max()))
     first, distribution = measured(instance, weights)
     total = max(1, round(steps * rate / size))

@@ -47,9 +47,8 @@ def _losses_apart(pair: Pair) -> tuple[float, float] | None:
     semantic, positional = pair
     if not all(solution.outcome in USABLE for solution in pair):
         return None
-    error = semantic.rule.error(
-        semantic.deviations.train_loss - positional.deviations.train_loss
-    )  # the same nodes
+    # The same nodes.
+    error = semantic.rule.error(semantic.deviations.train_loss - positional.deviations.train_loss)
     return float(semantic.train_loss.value - positional.train_loss.value), float(error)
 
 

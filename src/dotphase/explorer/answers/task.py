@@ -21,9 +21,8 @@ Branch = Literal["semantic", "positional"]
 Along = Literal["alpha", "omega", "sigma", "lambda"]
 Minimum = Literal["lowest", "reached"]
 
-STUDENTS: dict[
-    str, tuple[str, dict[str, Any]]
-] = {  # the label on the page, and the table of the attention
+# The label on the page, and the table of the attention.
+STUDENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "softmax": ("softmax, rank 1", {"kind": "softmax", "rank": 1}),
     "softmax-untied": (
         "own weights for query and key",
@@ -141,17 +140,11 @@ class Letters(_Asked):
     text: str = Field(max_length=200)
 
 
-class Export(_Asked):
-    """A request to export the task as text."""
+class Export(Training):
+    """A request to export the task, and a training, as text."""
 
-    task: Task = Task()
     along: Along = "alpha"
     minimum: Minimum = "lowest"
-    d: int = Field(default=400, ge=50, le=1000)
-    start: Literal["semantic", "positional", "mixed", "random"] = "random"
-    optimiser: Literal["lbfgs", "gd", "adam"] = "gd"
-    seed: Seed = 0
-    seeds: int = Field(default=1, ge=1, le=24)
 
 
 def bounds() -> dict[str, Any]:

@@ -53,13 +53,16 @@ def serve(pipe: Connection, first: str, courtesy: int = 0) -> None:
 
 
 def _resident() -> int:
-    """Bytes of memory that this process has now (on Linux) or has had at most."""
+    """Bytes of memory that this process has now (on Linux) or has had at most; 0 where that is not
+    known (on Windows)."""
     try:
         with open("/proc/self/statm", encoding="ascii") as table:
             return int(table.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
-        import resource
-
+        try:
+            import resource
+        except ImportError:
+            return 0
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -118,7 +121,7 @@ def described(solution: Solution) -> Message:
     from ...results.json import plain
 
     usable = solution.outcome in ("converged", "imprecise")
-    sizes = {name: _size(solution, name) for name in ("m", "theta", "q")}
+    sizes = {name: getattr(solution, name) for name in ("m", "theta", "q")}
     numbers = {"train_loss": solution.train_loss, "test_error": solution.test_error, **sizes}
     return {
         "outcome": solution.outcome,
@@ -128,19 +131,6 @@ def described(solution: Solution) -> Message:
         "nodes": solution.nodes,
         "numbers": plain(numbers) if usable else None,
     }
-
-
-def _size(solution: Solution, name: str) -> Any:
-    """‖m_l‖, ‖θ_l‖ or Tr q_l averaged over tokens, as `train` reports them, with the error of the
-    largest entry."""
-    import numpy as np
-
-    from ...results.estimate import Estimate
-
-    value, error = getattr(solution.overlaps, name), getattr(solution.overlap_errors, name)
-    norms = np.sqrt((value**2).reshape(len(value), -1).sum(1))
-    sizes = np.trace(value, axis1=1, axis2=2) if name == "q" else norms
-    return Estimate(float(sizes.mean()), float(np.max(error)))
 
 
 def diagram_row(say: Say, task: Message, alphas: list[float], minimum: str) -> None:

@@ -20,7 +20,7 @@ from fastapi.staticfiles import StaticFiles
 
 from ... import __version__
 from ..answers.export import texts
-from ..answers.shipped import DIAGRAM, TABLES
+from ..answers.shipped import DATA
 from ..answers.task import (
     RANGES,
     STUDENTS,
@@ -94,23 +94,14 @@ def _add_page(app: FastAPI) -> None:
             library, media_type="text/javascript", headers={"cache-control": "max-age=86400"}
         )
 
-    @app.get("/data/diagram.json")
-    async def default_diagram() -> FileResponse:
-        return FileResponse(DIAGRAM, media_type="application/json")
-
-    @app.get("/data/tables.json")
-    async def tables() -> FileResponse:
-        return FileResponse(TABLES, media_type="application/json")
-
+    app.mount("/data", StaticFiles(directory=DATA))
     app.mount("/page", StaticFiles(directory=PAGE))
 
 
 def _add_failures(app: FastAPI) -> None:
-    def refuse(status: int, wait: bool = False) -> Callable[..., Any]:
+    def refuse(status: int) -> Callable[..., Any]:
         async def handler(request: Request, error: Exception) -> JSONResponse:
-            return JSONResponse(
-                {"error": str(error)}, status, {"retry-after": "1"} if wait else None
-            )
+            return JSONResponse({"error": str(error)}, status, {"retry-after": "1"})
 
         return handler
 
@@ -121,9 +112,9 @@ def _add_failures(app: FastAPI) -> None:
         ]
         return JSONResponse({"error": "; ".join(errors)}, 422)
 
-    app.add_exception_handler(TooMany, refuse(429, wait=True))
-    app.add_exception_handler(Busy, refuse(429, wait=True))
-    app.add_exception_handler(WorkFailed, refuse(503, wait=True))
+    app.add_exception_handler(TooMany, refuse(429))
+    app.add_exception_handler(Busy, refuse(429))
+    app.add_exception_handler(WorkFailed, refuse(503))
     app.add_exception_handler(RequestValidationError, invalid)  # type: ignore[arg-type]
 
 

@@ -163,9 +163,7 @@ def grid(along: Along, value: float) -> list[float]:
 
 
 def _value(task: Task, along: Along) -> float:
-    return {"alpha": task.alpha, "omega": task.omega, "sigma": task.sigma, "lambda": task.ridge}[
-        along
-    ]
+    return task.model_dump(by_alias=True)[along]
 
 
 def _halving(values: list[float]) -> list[float]:

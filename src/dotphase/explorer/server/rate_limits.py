@@ -48,9 +48,8 @@ class RateLimits:
     def __init__(self, limits: Limits = LIMITS) -> None:
         self.limits = limits
         self._open: dict[tuple[str, str], asyncio.Event] = {}
-        self._saved: OrderedDict[str, tuple[float, float]] = (
-            OrderedDict()
-        )  # client → (requests saved up, when)
+        # Client → (requests saved up, when).
+        self._saved: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def admit(self, client: str) -> None:
         """Count one request of a client, or refuse it."""

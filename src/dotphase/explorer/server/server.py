@@ -20,9 +20,8 @@ def run(host: str, port: int, open_page: bool, solvers: int, tell: Callable[[str
     address."""
     require("the explorer needs", "explorer")
     listening = _listen(host, port)
-    solver = Worker(
-        "theory-0", "warm_theory"
-    )  # it loads for seconds, while this process loads the web server
+    # It loads for seconds, while this process loads the web server.
+    solver = Worker("theory-0", "warm_theory")
     import uvicorn
 
     from .app import make_app

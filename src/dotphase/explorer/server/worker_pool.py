@@ -35,9 +35,8 @@ class _Order:
     messages: asyncio.Queue = field(compare=False, default_factory=asyncio.Queue)
     unwanted: asyncio.Event = field(compare=False, default_factory=asyncio.Event)
     taken: bool = field(compare=False, default=False)
-    heard: bool = field(
-        compare=False, default=False
-    )  # whether a worker has sent a message about it
+    # Whether a worker has sent a message about it.
+    heard: bool = field(compare=False, default=False)
     lives: int = field(compare=False, default=2)  # workers that may still die while computing it
 
 
@@ -82,9 +81,8 @@ class Worker:
             self.pipe.send(message)
 
     def end(self) -> None:
-        with (
-            self._ending
-        ):  # worker and pool may end at the same time, and a file can be closed only once
+        # Worker and pool may end at the same time, and a file can be closed only once.
+        with self._ending:
             self.process.kill()
             self.process.join(5)
             if self._listener is not None:

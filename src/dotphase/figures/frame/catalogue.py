@@ -34,11 +34,9 @@ def figure_named(name: str) -> PaperFigure:
     """One figure, its module loaded now: one of the catalogue, or `package.module:NAME` of yours."""
     if ":" not in name:
         return import_module(f"dotphase.figures.{MODULES[name]}").FIGURE
-    module, _, attribute = name.partition(":")
-    try:
-        found = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"figure: {name!r} cannot be imported: {error}") from None
+    from ...studies.study.computation import named_object
+
+    found = named_object(name, "figure", trust_code=True)
     if not isinstance(found, PaperFigure):
         raise ValueError(f"figure: {name!r} is {type(found).__name__}, not a PaperFigure")
     return found

@@ -27,7 +27,6 @@ def theory(
     dataset: xarray.Dataset,
     quantity: str,
     branch: str,
-    along: str = "alpha",
     label: str = "theory",
     outcomes: tuple[str, ...] = USABLE,
 ) -> Line:
@@ -37,14 +36,14 @@ def theory(
     error = f"{label}_{quantity}_error"
     bar = at[error].values if error in at else np.zeros(exists.shape)
     value = at[f"{label}_{quantity}"]
-    return Line(value[dim(value, along)].values, np.where(exists, value.values, np.nan), bar)
+    return Line(value[dim(value, "alpha")].values, np.where(exists, value.values, np.nan), bar)
 
 
 def theory_or_fallen(
     dataset: xarray.Dataset, quantity: str, branch: str, label: str = "theory"
 ) -> Line:
-    """As `theory`; where the branch does not exist, of the uninformed fixed point that its start
-    reaches."""
+    """As `theory`. Where the branch does not exist, its start reaches the uninformed fixed point:
+    there the values are those of that fixed point."""
     return theory(dataset, quantity, branch, label=label, outcomes=FALLEN)
 
 
@@ -82,12 +81,12 @@ def margin(dataset: xarray.Dataset, label: str = "theory", fallen: bool = False)
     return Line(value["alpha"].values, np.where(exists, value.values, np.nan), error)
 
 
-def paired(dataset: xarray.Dataset, label: str = "experiment", relative: bool = False) -> Line:
+def paired(dataset: xarray.Dataset, relative: bool = False) -> Line:
     """ε_t(semantic) − ε_t(positional) of training (`relative`: in units of the latter).
 
     Both starts of a seed have the same data, so seeds are compared one by one.
     """
-    loss, excess = dataset[f"{label}_train_loss"], dataset[f"{label}_teacher_excess"]
+    loss, excess = dataset["experiment_train_loss"], dataset["experiment_teacher_excess"]
     start, axis, seed = (dim(loss, name) for name in ("start", "alpha", "seed"))
     both = [
         loss.sel({start: name}).transpose(axis, seed).values for name in ("semantic", "positional")

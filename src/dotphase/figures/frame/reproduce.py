@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from .catalogue import MODULES
 from .figure import Claim, PaperFigure
 from .stores import is_finished, place_for, seconds_spent, stored_study, unfinished_share
@@ -99,9 +101,7 @@ def estimate(figure: PaperFigure, quality: str, out: Path, workers: int) -> floa
 
 def _share_left(study: Study, name: str, folder: Path) -> float:
     path = folder / f"{name}.zarr"
-    return (
-        unfinished_share(path) if stored_study(path) == json.loads(study.model_dump_json()) else 1.0
-    )
+    return unfinished_share(path) if stored_study(path) == study.model_dump(mode="json") else 1.0
 
 
 def _make(
@@ -146,7 +146,7 @@ def _make(
         workers=workers,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         claims=tuple(claims),
-        studies={name: json.loads(study.model_dump_json()) for name, study in studies.items()},
+        studies={name: study.model_dump(mode="json") for name, study in studies.items()},
         versions=_versions(),
         title=figure.title,
         caption=figure.caption,
@@ -186,20 +186,13 @@ def read_records(out: Path) -> list[Record]:
     """The records of the figures in `out`, in the catalogue's order, others last."""
     found = {}
     for path in sorted((out / "figures").glob("*.json")):
-        tables = json.loads(path.read_text(encoding="utf-8"))
-        claims = tuple(_claim(**entry) for entry in tables["claims"])
-        found[tables["name"]] = Record(**{**tables, "claims": claims})
+        record = TypeAdapter(Record).validate_json(path.read_bytes())
+        found[record.name] = record
     order = [
         *(name for name in MODULES if name in found),
         *(name for name in found if name not in MODULES),
     ]
     return [found[name] for name in order]
-
-
-def _claim(what: str, published: list[Any], ours: list[Any] | None, source: str) -> Claim:
-    return Claim(
-        what, (published[0], published[1]), None if ours is None else (ours[0], ours[1]), source
-    )
 
 
 def _cpu_seconds() -> float:

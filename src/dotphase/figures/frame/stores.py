@@ -76,7 +76,7 @@ def seconds_spent(path: Path) -> float:
 
 
 def _tables(study: Study) -> dict[str, Any]:
-    return json.loads(study.model_dump_json())
+    return study.model_dump(mode="json")
 
 
 def _aside(path: Path, tables: dict[str, Any]) -> Path:

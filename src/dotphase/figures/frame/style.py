@@ -10,10 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plotting.style import (
-    COLOURS,
-    STYLE,
-)
+from ...plotting.style import COLOURS, STYLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,12 +94,10 @@ def in_thousandths(axis: Any) -> None:
     axis.set_major_formatter(lambda value, _: f"{1e3 * value:.4g}")
 
 
-def write(figure: Figure, stem: Path) -> list[Path]:
+def write(figure: Figure, stem: Path) -> None:
     """Save as PDF, for print, and PNG, for the screen."""
-    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in ("pdf", "png")]
-    for path in paths:
-        figure.savefig(path, metadata={"CreationDate": None} if path.suffix == ".pdf" else None)
-    return paths
+    figure.savefig(stem.with_name(f"{stem.name}.pdf"), metadata={"CreationDate": None})
+    figure.savefig(stem.with_name(f"{stem.name}.png"))
 
 
 def diverging() -> LinearSegmentedColormap:

@@ -10,7 +10,7 @@ from ...plotting.style import COLOURS, MARKERS, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure
 from ..frame.style import SYMBOLS, legend_below, letter
-from ..paper.three_panels import BRANCHES
+from ..paper.three_panels import BRANCHES, followed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +37,7 @@ def _study(name: str, quality: str) -> Study:
 
     full = quality == "full"
     student = CATALOGUE[name].build(**STUDENTS[name][0])
-    along = {
-        "kind": "theory",
-        "branches": BRANCHES,
-        "nodes": 2**15 if full else 2**13,
-        "follow": "alpha",
-    }
+    along = followed(2**15 if full else 2**13)
     compute: dict[str, Any] = {
         "theory": along | {"minimum": "reached"},
         "baseline": {"kind": "baseline"},

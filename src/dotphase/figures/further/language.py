@@ -26,11 +26,11 @@ def studies(quality: str) -> dict[str, Study]:
         "steps": 1500 if full else 1000,
         "seeds": 4 if full else 2,
     }
-    return {"language": make_study("language model", {}, {"alpha": [1.0]}, heads=options)}
+    return {"language": make_study("language model", {}, {}, heads=options)}
 
 
 def draw(datasets: Datasets) -> Figure:
-    dataset = datasets["language"].isel(alpha=0)
+    dataset = datasets["language"]
     amounts = dataset["tokens"].values
     figure, axes = panels(2, len(amounts), 4.2, sharex=True, sharey="row")
     step = np.maximum(dataset["step"].values, 3)  # step 0 at the left edge

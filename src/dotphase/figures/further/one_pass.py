@@ -113,9 +113,8 @@ def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
     rest = np.stack([at["flow_rest_m"].values, at["flow_rest_theta"].values], axis=1)
     kinds = [str(kind) for kind in at["flow_rest_kind"].values]
     basin = grid("basin")
-    basin[0] = np.where(
-        basin[0] < 0, basin[1], basin[0]
-    )  # θ = 0 is a line of its own where it leads to a saddle
+    # θ = 0 is a line of its own where it leads to a saddle.
+    basin[0] = np.where(basin[0] < 0, basin[1], basin[0])
     for number, kind in enumerate(kinds):
         inside = np.where(basin == number, 1.0, 0.0)
         if kind.endswith("minimum") and inside.any() and not inside.all():
@@ -124,7 +123,7 @@ def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
             )
             axis.contour(m, theta, inside, [0.5], colors=[COLOURS["neutral"]], linewidths=0.9)
         elif kind.endswith("minimum") and inside.all():
-            axis.set_facecolor((*_rgb(COLOURS[kind.split()[0]]), 0.15))
+            axis.set_facecolor((COLOURS[kind.split()[0]], 0.15))
     axis.streamplot(
         m,
         theta,
@@ -150,11 +149,6 @@ def _draw_flow(axis: Axes, at: xarray.Dataset) -> None:
                 clip_on=False,
             )
     axis.set(xlim=(0, m[-1]), ylim=(0, theta[-1]))
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    red, green, blue = (int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5))
-    return red, green, blue
 
 
 def _draw_path(above: Axes, below: Axes, at: xarray.Dataset, name: str, look: str) -> None:

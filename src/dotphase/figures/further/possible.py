@@ -60,16 +60,8 @@ def studies(quality: str) -> dict[str, Study]:
         }
         | {"early": 0.1, "points": 121, "at": {"alpha": [2.0]}},
     }
-    if _reached():
-        compute["reached"] = theory | {"minimum": "reached"}
+    compute["reached"] = theory | {"minimum": "reached"}
     return {"possible": make_study("what is possible", {"omega": 0.3}, {"alpha": [2.0]}, **compute)}
-
-
-def _reached() -> bool:
-    """Whether studies can ask for the minimum that training reaches."""
-    from ...studies.study.computation import computation_named
-
-    return "minimum" in computation_named("theory").model_fields
 
 
 def draw(datasets: Datasets) -> Figure:
@@ -85,13 +77,11 @@ def draw(datasets: Datasets) -> Figure:
         BEST,
     )
     _draw_passed(axis, dataset)
-    label = "reached" if "reached_test_error" in dataset else "lowest"
     for branch in BRANCHES:
         line = reading.theory(dataset, "test_error", branch, label="lowest")
         curve(axis, *line, COLOURS[branch])
-        if label == "reached":
-            line = reading.theory(dataset, "test_error", branch, label=label)
-            curve(axis, *line, COLOURS[branch], ls="--")
+        line = reading.theory(dataset, "test_error", branch, label="reached")
+        curve(axis, *line, COLOURS[branch], ls="--")
         seen = reading.experiment(dataset, "test_error", branch, label="trained")
         points(axis, *seen, COLOURS[branch], f"training, {branch} start", fmt=MARKERS[branch])
         _name(axis, line.x[-1], line.value[-1], f"{branch} minimum", COLOURS[branch], (6, 1))
@@ -107,8 +97,7 @@ def draw(datasets: Datasets) -> Figure:
     possible = "from here on better\nthan linear is possible"
     _name(axis, threshold, 1.15 * linear, possible, BEST, (4, 1))
     for look, text in (("-", "lowest minimum"), ("--", "minimum that training reaches")):
-        if look == "-" or label == "reached":
-            axis.plot([], [], ls=look, color=COLOURS["neutral"], label=text)
+        axis.plot([], [], ls=look, color=COLOURS["neutral"], label=text)
     figure.legend(loc="outside lower center", ncols=3)
     return figure
 

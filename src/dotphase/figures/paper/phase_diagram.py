@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...plotting.style import COLOURS, STYLE
+from ...plotting.quick import in_style
+from ...plotting.style import COLOURS, panels
 from ..frame.style import diverging
 
 if TYPE_CHECKING:
@@ -26,21 +27,15 @@ def draw_phase_diagram(dataset: xarray.Dataset, path: str | Path, details: bool 
     the winner breaks replica symmetry or a branch does not exist; the legend counts all points with
     a caveat. `details` marks each of them, and the located points of the lines, instead.
     """
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(STYLE):
-        figure = phase_diagram_figure(dataset, details=details)
-        figure.savefig(path)
-        pyplot.close(figure)
+    in_style(phase_diagram_figure)(dataset, details=details).savefig(path)
 
 
 def phase_diagram_figure(
     dataset: xarray.Dataset, width: float = 7.6, details: bool = False
 ) -> Figure:
     """The picture of a phase diagram, as `draw_phase_diagram` saves it."""
-    from matplotlib import pyplot
-
-    figure, axis = pyplot.subplots(figsize=(width, 0.684 * width), layout="constrained")
+    figure, axes = panels(1, 1, 0.684 * width, width)
+    axis = axes[0, 0]
     mixed = "mixed" in dataset["branch"].values
     (_colour_by_winner if mixed else _colour_by_margin)(figure, axis, dataset)
     for name, dashes, label in (

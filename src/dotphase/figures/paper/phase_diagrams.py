@@ -12,7 +12,7 @@ from ..frame.figure import Claim, Datasets, PaperFigure, make_study
 from ..frame.reading import FALLEN, dim, seed_mean
 from ..frame.style import SYMBOLS, diverging, letter
 from .phase_diagram import round_ticks, smooth_line, write_inside
-from .three_panels import BRANCHES
+from .three_panels import BRANCHES, followed
 
 if TYPE_CHECKING:
     import xarray
@@ -35,12 +35,7 @@ PUBLISHED_LINES = {
 def studies(quality: str) -> dict[str, Study]:
     full = quality == "full"
     grid = {"alpha": {"linspace": [0.1, 2.0, 25]}, "omega": {"linspace": [0.02, 0.5, 25]}}
-    along = {
-        "kind": "theory",
-        "branches": BRANCHES,
-        "nodes": 2**14 if full else 2**13,
-        "follow": "alpha",
-    }
+    along = followed(2**14 if full else 2**13)
     roots = {
         "kind": "transitions",
         "at": {
@@ -99,11 +94,8 @@ def _draw_column(
         "norm": SymLogNorm(largest / 30, vmin=-largest, vmax=largest),
         "cmap": colours,
     }
-    of = [
-        "transitions",
-        "reached_transitions",
-        "reached_transitions",
-    ]  # training is drawn over the theory of the reached minima
+    # Training is drawn over the theory of the reached minima.
+    of = ["transitions", "reached_transitions", "reached_transitions"]
     for axis, (name, values), lines in zip(axes, maps.items(), of, strict=False):
         axis.set_facecolor("#DDDDDD")  # where there is no value
         x, y = dataset["omega"].values, dataset["alpha"].values

@@ -45,7 +45,6 @@ def draw(datasets: Datasets) -> Figure:
     for axis, d in zip(scatters, SHOWN, strict=True):
         draw_cloud(axis, dataset.sel(d=d))
         draw_theory(axis, dataset)
-        axis.set_title(f"$d = {d}$")
         axis.set_xlabel(r"$|m|$")
     scatters[0].set_ylabel(r"$|\theta|/\sigma^2$")
     trends = lower.subplots(1, 2)

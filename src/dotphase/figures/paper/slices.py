@@ -11,7 +11,7 @@ from ...plotting.style import BASELINE, COLOURS, DASHES, curve, panels, points
 from ..frame import reading
 from ..frame.figure import Datasets, PaperFigure, make_study
 from ..frame.style import SYMBOLS, legend_below, letter
-from .three_panels import BRANCHES, experiment_winner, theory_winner
+from .three_panels import BRANCHES, experiment_winner, followed, theory_winner
 
 if TYPE_CHECKING:
     import xarray
@@ -33,12 +33,7 @@ def _study(name: str, quality: str) -> Study:
     full = quality == "full"
     axes = {name: SLICES[name], "alpha": {"linspace": [0.1, 2.5, 49 if full else 25]}}
     compute: dict[str, Any] = {
-        "theory": {
-            "kind": "theory",
-            "branches": BRANCHES,
-            "nodes": 2**15 if full else 2**13,
-            "follow": "alpha",
-        },
+        "theory": followed(2**15 if full else 2**13),
         "baseline": {"kind": "baseline"},
         "experiment": {
             "kind": "training",

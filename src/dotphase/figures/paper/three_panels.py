@@ -24,14 +24,13 @@ if TYPE_CHECKING:
 
 BRANCHES = ("semantic", "positional")
 OVERLAPS = {"theta": "semantic", "m": "positional"}  # and whose colour they have
-FEW = [
-    0.175833,
-    0.5075,
-    0.839167,
-    1.25375,
-    1.585417,
-    2.0,
-]  # indices among the 25 sample ratios of full quality
+# Some of the 25 sample ratios of full quality.
+FEW = [0.175833, 0.5075, 0.839167, 1.25375, 1.585417, 2.0]
+
+
+def followed(nodes: int) -> dict[str, Any]:
+    """The table of the theory, its branches followed along α."""
+    return {"kind": "theory", "branches": BRANCHES, "nodes": nodes, "follow": "alpha"}
 
 
 def three_panel_study(
@@ -48,16 +47,10 @@ def three_panel_study(
     (the paper's); without `reached`, only with the latter.
     """
     full = quality == "full"
-    nodes = (
-        2**16 if full else 2**13
-    )  # the same nodes for transitions: with others a root may lie outside the bracket
+    # The same nodes for transitions: with others a root may lie outside the bracket.
+    nodes = 2**16 if full else 2**13
     precision = {"precision": 2e-3, "budget": 2**18} if full else {"precision": 4e-3}
-    along: dict[str, Any] = {
-        "kind": "theory",
-        "branches": BRANCHES,
-        "nodes": nodes,
-        "follow": "alpha",
-    }
+    along = followed(nodes)
     roots: dict[str, Any] = {"kind": "transitions", "nodes": nodes} | precision
     compute: dict[str, Any] = {
         "theory": along,
@@ -150,10 +143,10 @@ def finish(figure: Figure, axes: np.ndarray, dataset: xarray.Dataset) -> None:
     legend_below(figure, axes)
 
 
-def location(dataset: xarray.Dataset, name: str, label: str = "transitions") -> tuple[float, float]:
+def location(dataset: xarray.Dataset, name: str) -> tuple[float, float]:
     """A transition with its error; not a number if it is absent."""
-    at = dataset.sel({reading.dim(dataset[f"{label}_location"], "transition"): name})
-    return float(at[f"{label}_location"]), float(at[f"{label}_location_error"])
+    at = dataset.sel({reading.dim(dataset["transitions_location"], "transition"): name})
+    return float(at["transitions_location"]), float(at["transitions_location_error"])
 
 
 def draw_difference(axis: Axes, dataset: xarray.Dataset) -> None:

@@ -8,8 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from ...scenario.scenario import Scenario
-from ..study.axes import same_axis
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
 from ._common import Seeds, seeds_of, with_errors
@@ -26,12 +24,8 @@ class Baseline(Computation):
     d: int | None = Field(None, ge=1)
     seeds: Seeds = 8
 
-    def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-        found = super().depends_on(axes, scenario)
-        if self.d is not None:
-            return found
-        ignored = ("alpha", "lambda", "d")
-        return tuple(axis for axis in found if not any(same_axis(axis, name) for name in ignored))
+    def ignores(self) -> tuple[str, ...]:
+        return ("alpha", "lambda", "d") if self.d is None else ()
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         return {} if self.d is None else {"seed": seeds_of(self.seeds)}

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 
 from ...scenario.scenario import Scenario
-from ..study.axes import same_axis
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
 from ._common import Seeds, seeds_of
@@ -35,10 +34,8 @@ class Bayes(Computation):
     d: int | None = Field(None, ge=1)
     seeds: Seeds = 8
 
-    def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-        return tuple(
-            axis for axis in super().depends_on(axes, scenario) if not same_axis(axis, "lambda")
-        )
+    def ignores(self) -> tuple[str, ...]:
+        return ("lambda",)
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         return {} if self.d is None else {"seed": seeds_of(self.seeds)}

@@ -44,6 +44,7 @@ class Counting(Computation):
       weights; 0 for none.
     """
 
+    of_scenario: ClassVar[bool] = False
     growing: ClassVar[tuple[str, ...]] = ("mechanisms",)
 
     kind: Literal["counting"] = "counting"
@@ -60,9 +61,6 @@ class Counting(Computation):
     sentences: tuple[str, ...] = ()
     surgery: int = Field(0, ge=0)
     noise: float = Field(1e-3, ge=0)
-
-    def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-        return tuple(axis for axis in axes if axis in type(self).model_fields)
 
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         from ...counting import read_sentence

@@ -120,8 +120,9 @@ class Dynamics(Computation):
     """Overlaps of the first token and the test error at times t = samples/d from Q = a Q* + b √d
     p_1 + N(0, c²).
 
-    - `semantic` a, `positional` b, `noise` c: the start; `spread_of`: a dimension, whose overlaps
-      of order 1/√d the noise is given in the limit, without which a random start does not move.
+    - `semantic` a, `positional` b, `noise` c: the start.
+    - `spread_of`: a dimension d. As d → ∞ noise has no overlaps, and a random start does not move;
+      with `spread_of` the start has the overlaps of order 1/√d that noise has in that dimension.
     - `rate` η, `ridge` λ₁ (λ/α unless given); `until`: the last time; `points`: how many times;
       `early`: space them evenly in log t from this time on.
     - `d`, `seeds`: also simulate; the results are `q_seen`, `m_seen`, `theta_seen`.

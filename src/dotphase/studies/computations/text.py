@@ -116,7 +116,7 @@ def _outcome(found: Universality, source: str) -> str:
 class Language(Computation):
     """A small causal language model trained on the first `tokens` words of Python's help texts for
     `steps` steps of Adam: its losses in nats per word, and the shares of position and content in the
-    scores of its first layer's heads, on the way. The scenario of the point does not matter.
+    scores of its first layer's heads, on the way. It does not depend on the scenario.
     """
 
     kind: Literal["language"] = "language"
@@ -124,6 +124,7 @@ class Language(Computation):
     steps: int = Field(1500, ge=10)
     seeds: Seeds = 4
 
+    of_scenario: ClassVar[bool] = False
     growing: ClassVar[tuple[str, ...]] = ("tokens",)
 
     def coordinates(self) -> dict[str, Sequence[Any]]:

@@ -38,10 +38,12 @@ class Theory(Computation):
       `dotphase.solve`.
     - `batch`: points in a unit of work, without `follow`.
 
-    With both a semantic and a positional branch, `margin` = ε_t(semantic) − ε_t(positional) with
-    its error, and `winner`: the mechanism of lowest training loss, "undecided" within two errors,
-    "unknown" where a solve stalled. With a mixed branch a saddle does not win: "unknown" where the
-    lowest branch is one.
+    With both a semantic and a positional branch there are also:
+
+    - `margin` = ε_t(semantic) − ε_t(positional), with its error.
+    - `winner`, the mechanism of lowest training loss: "undecided" if the losses differ by less than
+      two errors, "unknown" if a solve stalled. If there is a mixed branch too, the lowest branch has
+      to be a minimum; the winner is "unknown" where it is a saddle.
     """
 
     place: ClassVar[str] = "processes"
@@ -76,8 +78,6 @@ class Theory(Computation):
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         if self.follow is not None and self.follow not in self.depends_on(axes, scenario):
             raise ValueError(f"follow: {self.follow!r} is not an axis of the study")
-        if not self.branches:
-            raise ValueError("branches: at least one is needed")
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         return {"branch": self.branches}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ..study.computation import Computation, Point
 from ..study.layout import Variable
@@ -83,6 +83,12 @@ class Training(Experiment):
     steps: int | None = Field(None, ge=1)
     tolerance: float | None = Field(None, gt=0)
     precision: Literal["float64", "float32"] = "float64"
+
+    @model_validator(mode="after")
+    def _has_a_rate(self) -> Training:
+        if self.rate is not None and self.optimiser == "lbfgs":
+            raise ValueError("rate: lbfgs has none; choose optimiser gd or adam")
+        return self
 
     def perform(self, point: Point, start: str, seeds: Sequence[int]) -> Runs:
         from ...finite.training.training import train

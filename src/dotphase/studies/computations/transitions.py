@@ -17,10 +17,8 @@ from ._common import with_errors
 if TYPE_CHECKING:
     from ...theory.branches.transitions import Transition
 
-SMOOTH = (
-    "train-loss",
-    "linear",
-)  # transitions that start from few nodes; the others choose their own number
+# Transitions that start from few nodes; the others choose their own number.
+SMOOTH = ("train-loss", "linear")
 NUMBERS = ("location", "location_error", "evaluations", "nodes", "seconds")
 
 
@@ -60,10 +58,8 @@ class Transitions(Computation):
     minimum: Literal["lowest", "reached"] = "lowest"
     near: str | None = None
 
-    def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
-        return tuple(
-            axis for axis in super().depends_on(axes, scenario) if not same_axis(axis, self.along)
-        )
+    def ignores(self) -> tuple[str, ...]:
+        return (self.along,)
 
     def check(self, scenario: Scenario, axes: Sequence[str]) -> None:
         if not is_number_of(scenario, self.along):
@@ -75,6 +71,12 @@ class Transitions(Computation):
 
     def needs(self) -> tuple[str, ...]:
         return () if self.near is None else (self.near,)
+
+    def check_needed(self, needed: Computation) -> None:
+        if "margin" not in needed.variables():
+            raise ValueError(
+                f"near: {self.near!r} has no semantic and positional branch to compare"
+            )
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         return {"transition": self.transitions}

@@ -62,14 +62,14 @@ TIMEOUTS = Timeouts()
 
 
 class OtherCodeError(ValueError):
-    """A worker has a different version of the code than the process that runs the sweep."""
+    """A worker has a different version of the code than the process of the run."""
 
 
 class Cluster:
     """The workers of the dask scheduler at `address`.
 
     - `header`: of the study's store.
-    - `patience`: seconds without any worker after which the sweep gives up; None for never.
+    - `patience`: seconds without any worker after which the run gives up; None for never.
     - `ahead`: units that are handed out per thread.
     """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,9 +52,8 @@ def failure(plan: Plan, unit: int, reason: str, seconds: float = 0.0) -> Result:
     return _result(plan, unit, [(len(plan.places(unit)), reason)], seconds)
 
 
-Part = tuple[
-    int, Mapping[str, Any] | str
-]  # number of points, and their results or the reason of the failure
+# Number of points, and their results or the reason of the failure.
+Part = tuple[int, Mapping[str, Any] | str]
 
 
 def _computed(plan: Plan, unit: int, known: Sequence[Known] | None) -> list[Part]:
@@ -110,23 +110,22 @@ def _piece(plan: Plan, name: str, part: Part, shape: tuple[int, ...], seconds: f
 def _bounded(work: Callable[[], Any], seconds: float) -> Any:
     """The result of `work`, or a `TimeoutError`: then its thread continues until the process
     ends."""
-    found: list[Any] = []
-    failed: list[BaseException] = []
+    found: Future[Any] = Future()
 
     def run() -> None:
         try:
-            found.append(work())
+            answer = work()
         except BaseException as error:
-            failed.append(error)
+            found.set_exception(error)
+        else:
+            found.set_result(answer)
 
     thread = threading.Thread(target=run, name=UNIT_THREAD, daemon=True)
     thread.start()
     thread.join(min(seconds, 1e6))  # a longer wait overflows in the operating system
-    if failed:
-        raise failed[0]
-    if not found:
+    if not found.done():
         raise TimeoutError
-    return found[0]
+    return found.result()
 
 
 def is_stuck() -> bool:

@@ -1,4 +1,4 @@
-"""The log: all results of a sweep, one line per record, append-only.
+"""The log: all results of a study, one line per record, append-only.
 
     crc32c of the rest, in hexadecimal, a space, a JSON object
 
@@ -21,7 +21,7 @@ from ...numerics.extras import require
 
 
 class Log:
-    """A log on disk, open for appending while a sweep runs."""
+    """A log on disk, open for appending during a run."""
 
     def __init__(self, path: Path) -> None:
         require("studies need", "studies")
@@ -96,7 +96,7 @@ def _read_line(line: bytes) -> dict[str, Any] | None:
 def _opened(path: Path) -> Any:
     """The file, after the end of its last line: an incomplete last line is ended, and remains
     damaged."""
-    file = open(path, "ab", buffering=0)  # noqa: SIM115  (kept open while the sweep runs)
+    file = open(path, "ab", buffering=0)  # noqa: SIM115  (kept open during the run)
     if file.tell():
         with open(path, "rb") as before:
             before.seek(-1, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""The progress of a sweep, from its log."""
+"""The progress of a study, from its log."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The store: the results of a sweep, in a folder that is also a Zarr store.
+"""The store: the results of a study, in a folder that is also a Zarr store.
 
 The log (`.sweep/log`) is authoritative: it has one line for each finished unit, with its numbers.
-Only the process that runs the sweep appends to it. The header (study, layouts, versions) is a line
+Only the process of the run appends to it. The header (study, layouts, versions) is a line
 of the log, and a file of its own (`.sweep/header`): either copy is enough. The Zarr arrays are
 written from the log, for other programs.
 """
@@ -143,7 +143,7 @@ class Store:
 
 
 class WritableStore(Store):
-    """A store that the process which runs the sweep writes to: it has the study, and holds the
+    """A store that the process of the run writes to: it has the study, and holds the
     lock."""
 
     def __init__(self, path: Path, study: Study) -> None:

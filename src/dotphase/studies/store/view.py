@@ -30,7 +30,7 @@ Arrays = dict[str, np.ndarray]
 
 @checked
 def open_study(path: str | Path) -> xarray.Dataset:
-    """The dataset of a sweep, finished or not; every number has passed its checksum. Nothing in the
+    """The dataset of a study, finished or not; every number has passed its checksum. Nothing in the
     store is executed.
 
     Points that are not finished have the outcome "unfinished", and no number. If units were
@@ -55,8 +55,8 @@ def open_study(path: str | Path) -> xarray.Dataset:
 
 
 def arrays_of(store: Store) -> dict[str, Arrays]:
-    """Every variable of each computation, none of one that has not been begun; `code` is one if
-    there were several."""
+    """The variables of each computation: none if no unit of it has been computed. If several
+    versions of the code computed its units, `code` says which of them computed which."""
     found: dict[str, Arrays] = {label: {} for label in store.layouts}
     for record in store.unit_records():
         if "numbers" in record:
@@ -108,18 +108,16 @@ def fill_of(name: str, variable: Variable) -> Any:
     return UNFINISHED if name == "outcome" and variable.dtype == "str" else variable.fill
 
 
-def write_view(store: Store) -> list[str]:
-    """Write the files of the Zarr store that differ from the log; returns their names."""
+def write_view(store: Store) -> None:
+    """Write the files of the Zarr store that differ from the log."""
     from zarr.core.buffer import default_buffer_prototype
     from zarr.core.sync import sync
     from zarr.storage import LocalStore
 
-    there, written = LocalStore(store.path), []
+    there = LocalStore(store.path)
     for name, content in _files(store):
         if _content(store.path / name) != content:
             sync(there.set(name, default_buffer_prototype().buffer.from_bytes(content)))
-            written.append(name)
-    return written
 
 
 def differences(store: Store) -> dict[str, str]:

@@ -51,18 +51,18 @@ Listed = Annotated[tuple[int | float | str, ...], Field(min_length=1, max_length
 Axis = Linspace | Logspace | Listed
 
 
-def values_of(name: str, axis: Axis) -> np.ndarray:
-    """The values of an axis; a `ValueError` with its `name` if one is not finite or occurs
-    twice."""
+def values_of(place: str, axis: Axis) -> np.ndarray:
+    """The values of an axis; a `ValueError` with its `place` in the study, such as `axes.alpha`, if
+    one is not finite or occurs twice."""
     values = np.array(axis) if isinstance(axis, tuple) else axis.values()
     if values.dtype.kind in "if":
         values = values if values.dtype.kind == "i" else values.astype(float)
         if not np.isfinite(values).all():
-            raise ValueError(f"axes.{name}: every value must be finite")
+            raise ValueError(f"{place}: every value must be finite")
     elif isinstance(axis, tuple) and not all(isinstance(entry, str) for entry in axis):
-        raise ValueError(f"axes.{name}: expected numbers only or words only, got {list(axis)}")
+        raise ValueError(f"{place}: expected numbers only or words only, got {list(axis)}")
     if len(np.unique(values)) < len(values):
-        raise ValueError(f"axes.{name}: a value occurs twice")
+        raise ValueError(f"{place}: a value occurs twice")
     return values
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...scenario.names import word_of
 from ...scenario.scenario import Scenario
 from .axes import Axis, is_number_of
 from .layout import Variable
@@ -46,22 +47,29 @@ class Computation(BaseModel):
     - `growing`: parameters that only make its own dimensions longer, so that a store can be
       extended.
     - `whole`: one outcome for a point, not one for each entry of its own dimensions.
+    - `of_scenario`: whether the numbers of the scenario matter.
     """
 
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid")
     place: ClassVar[str] = "processes"
     growing: ClassVar[tuple[str, ...]] = ()
     whole: ClassVar[bool] = False
+    of_scenario: ClassVar[bool] = True
 
     kind: Any
     at: dict[str, Axis] = Field(default_factory=dict)
 
     def depends_on(self, axes: Sequence[str], scenario: Scenario) -> tuple[str, ...]:
         """The axes the result depends on: numbers of the scenario, and parameters of the
-        computation."""
-        return tuple(
-            axis for axis in axes if is_number_of(scenario, axis) or axis in type(self).model_fields
-        )
+        computation, but those it `ignores`."""
+        numbers = [axis for axis in axes if self.of_scenario and is_number_of(scenario, axis)]
+        own = {*numbers, *type(self).model_fields}
+        ignored = {word_of(name) for name in self.ignores()}
+        return tuple(axis for axis in axes if axis in own and word_of(axis) not in ignored)
+
+    def ignores(self) -> tuple[str, ...]:
+        """Numbers and parameters on which the result does not depend, under either name."""
+        return ()
 
     def coordinates(self) -> dict[str, Sequence[Any]]:
         """Its own dimensions and their coordinates."""
@@ -80,6 +88,9 @@ class Computation(BaseModel):
     def needs(self) -> tuple[str, ...]:
         """Labels of computations whose results this one reads."""
         return ()
+
+    def check_needed(self, needed: Computation) -> None:
+        """Raise a `ValueError` if a computation this one `needs` lacks what it reads there."""
 
     @property
     def separable(self) -> bool:

@@ -1,4 +1,4 @@
-"""Export: the dataset of a sweep as tables (CSV, Parquet) or as one NetCDF file."""
+"""Export: the dataset of a study as tables (CSV, Parquet) or as one NetCDF file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENDINGS = {"csv": "csv", "parquet": "parquet", "netcdf": "nc"}
 
 
 def export(path: str | Path, form: str, out: str | Path | None = None) -> list[Path]:
-    """Write a sweep to the folder `out` (where the store is, unless given); returns the files.
+    """Write the dataset of a study to the folder `out` (where the store is, unless given); returns the files.
 
     NetCDF is one file. CSV and Parquet are one table per computation, a row for each point and
     entry of its own dimensions; quantities with more dimensions than the outcome (curves, attention

@@ -49,6 +49,8 @@ def _source(given: Any) -> Any:
         return scenario_to_tables(given)
     if isinstance(given, dict) and "file" in given:
         _alone(given, "file")
+        if not isinstance(given["file"], str | Path):
+            raise ValueError(f"file: expected the name of a file, got {given['file']!r}")
         try:
             return tomllib.loads(Path(given["file"]).read_text(encoding="utf-8"))
         except (OSError, tomllib.TOMLDecodeError) as error:
@@ -91,7 +93,9 @@ class Study(BaseModel):
                 return make(source[name])
         return scenario_from_tables(source)
 
-    def _by_function(self, name: str) -> Scenario:
+    def _by_function(self, name: Any) -> Scenario:
+        if not isinstance(name, str):
+            raise ValueError(f"scenario.python: expected package.module:function, got {name!r}")
         function = named_object(name, "scenario.python", self._trust_code)
         try:
             found = function()
@@ -134,7 +138,9 @@ class Study(BaseModel):
     def values(self, axis: str, label: str | None = None) -> Any:
         """The values of an axis: those of the computation `label`, if it has some of its own."""
         own = self.compute[label].at if label is not None else {}
-        return values_of(axis, own.get(axis, self.axes[axis]))
+        if axis in own:
+            return values_of(f"at.{axis}", own[axis])
+        return values_of(f"axes.{axis}", self.axes[axis])
 
 
 def _paper(given: dict[str, Any]) -> Scenario:
@@ -162,30 +168,45 @@ def _check_axis(study: Study, name: str) -> None:
                 f"axes.{name}: neither a number of the scenario nor a parameter of a computation"
             )
         return
+    _check_numbers(study, name, values, f"axes.{name}")
+
+
+def _check_numbers(study: Study, name: str, values: np.ndarray, place: str) -> None:
+    """The scenario takes each of the values as its number `name`."""
+    if values.dtype.kind not in "if":
+        raise ValueError(f"{place}: expected numbers, got {values.tolist()}")
     for value in {plain(values.min()), plain(values.max())}:  # the allowed numbers form an interval
         try:
             with np.errstate(over="raise"):
                 study.base.vary(**{name: value})
         except (ValueError, TypeError, ArithmeticError) as error:
-            raise ValueError(f"axes.{name}: {error}") from None
+            raise ValueError(f"{place}: {error}") from None
 
 
 def _check_computation(study: Study, label: str, computation: Computation) -> None:
     for axis in computation.at:
         if axis not in study.axes:
             raise ValueError(f"at.{axis}: not an axis of the study")
-        values_of(axis, computation.at[axis])
+        values = study.values(axis, label)
+        if is_number_of(study.base, axis):
+            _check_numbers(study, axis, values, f"at.{axis}")
+    for dimension, entries in computation.coordinates().items():
+        if not len(entries):
+            fields = type(computation).model_fields
+            name = next((name for name in fields if name.startswith(dimension)), dimension)
+            raise ValueError(f"{name}: at least one value is needed")
     for needed in computation.needs():
         if needed not in list(study.compute)[: list(study.compute).index(label)]:
             raise ValueError(f"needs {needed!r}, which is not computed before it")
+        computation.check_needed(study.compute[needed])
     computation.check(study.base, tuple(study.axes))
     for axis in computation.depends_on(tuple(study.axes), study.base):
         if axis in type(computation).model_fields and not is_number_of(study.base, axis):
             for value in study.values(axis, label):
-                varied = computation.model_validate(computation.model_dump() | {axis: plain(value)})
-                if varied.coordinates() != computation.coordinates() or varied.unit(
-                    ()
-                ) != computation.unit(()):
+                tables = computation.model_dump() | {axis: plain(value)}
+                varied = validated(type(computation), tables)
+                shape, unit = computation.coordinates(), computation.unit(())
+                if varied.coordinates() != shape or varied.unit(()) != unit:
                     raise ValueError(
                         f"{axis}: cannot be an axis, since the shape of the result depends on it"
                     )
@@ -216,9 +237,8 @@ def read_study(
         _put(tables, override)
     source = tables.get("scenario")
     if isinstance(source, dict) and isinstance(source.get("file"), str):
-        source["file"] = str(
-            path.parent / source["file"]
-        )  # a path in a file is relative to the folder of the file
+        # A path in a file is relative to the folder of the file.
+        source["file"] = str(path.parent / source["file"])
     try:
         return study_from(tables, trust_code=trust_code)
     except ValueError as error:
