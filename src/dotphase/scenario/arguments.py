@@ -40,6 +40,7 @@ def _checked(function: Any, special: dict[str, Check]) -> Any:
     checks = {
         name: special.get(name) or CHECKS.get(name) or by_annotation(parameter.annotation)
         for name, parameter in form.parameters.items()
+        if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     }
     known = {name: check for name, check in checks.items() if check is not None}
 
@@ -300,6 +301,15 @@ def _rule(name: str, value: Any) -> None:
         kind("Rule", example="dotphase.Sobol(4096)")(name, value)
 
 
+def _rules(name: str, value: Any) -> None:
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        if not len(value):
+            raise ValueError(f"{name}: expected one at least, got none")
+        for each in value:
+            _rule(name, each)
+
+
 def _seeds(name: str, value: Any) -> int | None:
     if (
         isinstance(value, Iterable)
@@ -406,7 +416,7 @@ ANNOTATIONS: dict[str, Check] = {
     "Sequence[Any]": listed,
     "Sequence[Estimate]": listed_kind("Estimate"),
     "Sequence[Scores]": listed_kind("Scores"),
-    "Sequence[Rule]": listed_kind("Sobol", "GaussHermite"),
+    "Sequence[Rule]": _rules,
     "Iterable[Overlaps]": _overlaps,
     "StepSize": _step_size,
     "dict[str, Any]": mapping,

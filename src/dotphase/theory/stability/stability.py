@@ -33,6 +33,7 @@ from ...overlaps.correlated import grouped
 from ...overlaps.overlaps import Overlaps, coordinate_layout
 from ...overlaps.symmetric import response_action
 from ...results.estimate import Estimate
+from ...results.json import plain
 from ...results.result import Result
 from ...scenario.arguments import checked
 from ..solver.solution import Solution
@@ -144,19 +145,20 @@ class Stability(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as `dotphase solve --json` prints them; an eigenvalue is [real,
         imaginary]."""
-        plain = lambda of: {
-            part: {"value": [at.value.real, at.value.imag], "error": at.error}
-            for part, at in of.items()
+        by_part = lambda of: {
+            part: {"value": at.value, "error": at.error} for part, at in of.items()
         }
-        return {
-            "verdict": self.verdict,
-            "branch": self.branch,
-            "replica_symmetry": self.breaking.to_dict(),
-            "replicon": self.replicon.to_dict(),
-            "several_minima": self.several_minima,
-            "eigenvalues": plain(self.eigenvalues),
-            "leading": plain(self.leading),
-        }
+        return plain(
+            {
+                "verdict": self.verdict,
+                "branch": self.branch,
+                "replica_symmetry": self.breaking.to_dict(),
+                "replicon": self.replicon,
+                "several_minima": self.several_minima,
+                "eigenvalues": by_part(self.eigenvalues),
+                "leading": by_part(self.leading),
+            }
+        )
 
     def grows(self, part: str) -> bool:
         """Whether a small deviation along q, V, m or θ grows when the map is iterated: |μ| > 1 by
