@@ -29,7 +29,7 @@ def in_parallel(
     such call."""
     jobs = list(jobs)
     if getattr(_here, "working", False) or len(jobs) < 2 or (workers or available_cores()) < 2:
-        yield from map(work, jobs)
+        yield from map(in_double(work), jobs)
         return
 
     if workers is None:

@@ -25,7 +25,7 @@ from ...results.result import Result
 from ...scenario.arguments import check_varied, checked
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.errors import solve_off_gauge
-from ..solver.solution import Solution
+from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..stability.linearised import Linearised, linearise
 from .continuation import Follower
@@ -85,20 +85,15 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     step = 1e-3  # of the central difference, relative: its error is of the order of the square
     scenario, evaluator, point = at.solution.scenario, at.evaluator, at.point
     p = scenario.value_of(parameter)
-    if p == 0:
-        raise ValueError(
-            f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero"
-        )
     # ω ends at one: there the difference must not step outside.
-    h = step * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
-    if h == 0:
+    h = step * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p) or step
+    try:
+        beside = [scenario.vary(**{parameter: value}) for value in (p + h, p - h)]
+    except ValueError:
         raise ValueError(
             f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists"
-        )
-    beside = lambda value: evaluator.with_values(scenario.vary(**{parameter: value}))(
-        point.x, point.minima
-    )
-    sides = [beside(p + h), beside(p - h)]
+        ) from None
+    sides = [evaluator.with_values(side)(point.x, point.minima) for side in beside]
     along_F = (sides[0].change - sides[1].change) / (2 * h)
     along_observables = (sides[0].observables - sides[1].observables) / (2 * h)
     dx = -solve_off_gauge(point.slope, along_F, point.gauge)
@@ -140,14 +135,19 @@ def optimal_ridge(
     downhill.
 
     **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look
-    for λ.
+    for λ, above zero.
 
-    **Returns**: an `OptimalRidge`: the ridge, and the test error there.
+    **Returns**: an `OptimalRidge`: the ridge, and the test error there. Where the branch does not
+    exist at the scenario's own λ, `SolveError` is raised.
 
     **Example**
 
         optimal_ridge(dotphase.paper(alpha=2, omega=0.3), "semantic").ridge
     """
+    if between[0] <= 0:
+        raise ValueError(
+            f"between: λ is looked for above zero, on a logarithmic scale, got {between}"
+        )
     rule, roots, outcome = rule or Sobol(2**13), [], "interior"
     for seed in range(SEEDS):
         root, outcome = _optimum(
@@ -173,9 +173,12 @@ def _optimum(
     branch = Follower(start, rule, None, minimum)
 
     def slope(log_ridge: float) -> float:
-        solution = branch(scenario.vary(ridge=float(np.exp(log_ridge))))
+        ridge = float(np.exp(log_ridge))
+        solution = branch(scenario.vary(ridge=ridge))
         if solution.outcome != "converged":
-            raise ArithmeticError(solution.reason)
+            raise SolveError(
+                f"{solution.branch}: {solution.outcome} at λ = {ridge:.4g}: {solution.reason}"
+            )
         return float(derivative(linearise(solution, rule), "ridge")[0]) * solution.scenario.ridge
 
     low, high = np.log(between)
@@ -187,7 +190,7 @@ def _optimum(
             return float(np.exp(here)), "lower end" if here == low else "upper end"
         try:
             beyond = slope(there)
-        except ArithmeticError:
+        except SolveError:
             return float(np.exp(here)), "branch ends"
         if beyond * value <= 0:
             root: Any = brentq(slope, min(here, there), max(here, there), xtol=1e-3)
