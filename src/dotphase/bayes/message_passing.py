@@ -32,7 +32,6 @@ from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form
-from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
 from .channel import signs_of
 
@@ -150,14 +149,9 @@ def bayes_message_passing(
 
     **Returns**: `BayesRuns`, one per seed.
     """
-    check_plain("Bayes-optimal inference", scenario)
     begin, signs = perf_counter(), signs_of(scenario)
     if not 0 <= damping < 1:
         raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
-    if scenario.teacher_weights is not None:
-        raise ValueError(
-            "teacher_weights: Bayes-optimal inference is for teachers drawn from N(0, I)"
-        )
     runs = []
     for seed in track(as_seeds(seeds), f"Bayes-optimal message passing, d = {d}", progress):
         messages = BayesMessages(Instance(scenario, d, seed), signs, damping)
