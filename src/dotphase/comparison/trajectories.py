@@ -165,7 +165,9 @@ class Trajectories(Result):
     @property
     def deviations(self) -> np.ndarray:
         """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither
-        moves."""
+        moves. At least two seeds are needed."""
+        if len(self.passed) < 2:
+            raise ValueError("seeds: at least two are needed for an error bar, got one")
         mean = self.mean
         gap = mean.value - self.theory
         return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.error, 1e-300), 0.0)

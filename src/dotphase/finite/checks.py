@@ -54,6 +54,14 @@ def as_seeds(seeds: int | Iterable[int]) -> list[int]:
     return listed
 
 
+def several_seeds(seeds: int | Iterable[int]) -> list[int]:
+    """The seeds of a comparison: two at least, whose scatter is its error."""
+    listed = as_seeds(seeds)
+    if len(listed) < 2:
+        raise ValueError("seeds: at least two are needed for an error bar, got one")
+    return listed
+
+
 def check_precision(precision: str) -> None:
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: expected float32 or float64, got {precision!r}")

@@ -257,7 +257,10 @@ def _stationarity(objective: Objective, weights: np.ndarray) -> tuple[float, flo
     return value, objective.relative_gradient(weights, value, gradient)
 
 
-def _messages(rows: list) -> Messages:
+def _messages(rows: list) -> Messages | None:
+    """The trajectory; None after a divergence before the first iteration."""
+    if not rows:
+        return None
     values, responses, norms, several = zip(*rows, strict=True)
     stacked = WeightOverlaps(*map(np.stack, zip(*values, strict=True)))
     return Messages(stacked, np.stack(responses), np.array(norms), np.array(several))

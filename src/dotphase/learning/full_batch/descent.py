@@ -102,6 +102,8 @@ class Descent:
             report(step)
             if size is not None:
                 self._step(g, size, schedule.momentum, pending)
+        if not found:
+            raise ValueError("start: the loss is not finite at the first weights")
         overlaps = WeightOverlaps(*map(np.stack, zip(*found, strict=True)))
         ending = len(self.modes.group), pending.overflow, len(found) <= len(schedule.sizes)
         correlation = self._correlation(amplitudes)

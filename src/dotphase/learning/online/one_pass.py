@@ -248,7 +248,8 @@ def _pooled(rule: Rule, values: np.ndarray) -> Estimate:
 def times_of(until: ArrayLike) -> np.ndarray:
     times = np.asarray(until, float)
     times = np.linspace(0.0, times, 101) if times.ndim == 0 else times
-    if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] != 0:
+    rising = times.ndim == 1 and len(times) > 1 and (np.diff(times) > 0).all()
+    if not rising or not np.isfinite(times).all() or times[0] != 0:
         raise ValueError(
             f"until: expected a positive time or increasing times from 0, got {shown(until)}"
         )
