@@ -21,6 +21,8 @@ from ..scenario.attentions.attention import Attention, kept_by_content, lifted
 from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
 
+PERFECT = 1e-8  # V/ρ below which nothing is left to learn
+
 
 class Posterior(NamedTuple):
     """`mean` E[u | w, T], (L, r_t, N); `covariance` of each token's u, (L, r_t, r_t, N)."""

@@ -26,7 +26,7 @@ from ..inner.loss import mismatch
 from ..numerics.compilation import compiled
 from ..numerics.matrix_root import symmetric_root
 from ..numerics.precision import in_double
-from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..numerics.rules import GaussHermite, Rule, Sobol, pooled
 from ..results.estimate import Estimate
 from ..results.json import plain
 from ..results.result import Result
@@ -34,7 +34,7 @@ from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, lifted
 from ..scenario.distribution import Distribution
 from ..scenario.scenario import Scenario
-from .channel import posterior, signs_of
+from .channel import PERFECT, posterior, signs_of
 
 OUTCOMES = {
     "converged": "a fixed point of state evolution",
@@ -42,7 +42,6 @@ OUTCOMES = {
     "stalled": "the iterations did not suffice",
 }
 STARTS = {"uninformed": 1 - 1e-3, "informed": 1e-3}  # V/ρ at the start
-PERFECT = 1e-8  # V/ρ below which nothing is left to learn
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -123,10 +122,9 @@ def bayes(
         elif problem.change(V, previous) < tolerance:
             outcome = "converged"
     reason = "" if outcome != "stalled" else f"still moving after {iterations} iterations"
-    ending = (problem.pooled(V), problem.test_error(V), count, perf_counter() - begin)
-    return BayesSolution(
-        scenario, start, outcome, reason, problem.pooled(scenario.distribution.rho - V), *ending
-    )
+    q, left = pooled(problem.rule, scenario.distribution.rho - V), pooled(problem.rule, V)
+    ending = (problem.test_error(V), count, perf_counter() - begin)
+    return BayesSolution(scenario, start, outcome, reason, q, left, *ending)
 
 
 class BayesProblem:
@@ -163,7 +161,7 @@ class BayesProblem:
         each = np.asarray(
             self._error(V, distribution.rho, distribution.mean_gamma, values, self.pairs)
         )
-        return self.pooled(each / self.scenario.length)
+        return pooled(self.rule, each / self.scenario.length)
 
     def left(self, V: np.ndarray) -> np.ndarray:
         """Tr V/Tr ρ per replicate: the share of the teacher that is not known."""
@@ -173,10 +171,6 @@ class BayesProblem:
 
     def change(self, V: np.ndarray, previous: np.ndarray) -> float:
         return float((np.abs(V - previous).max((1, 2, 3)) / np.abs(previous).max((1, 2, 3))).max())
-
-    def pooled(self, values: np.ndarray) -> Estimate:
-        mean = np.tensordot(self.rule.pool, values, axes=1)
-        return Estimate(mean, self.rule.error(values - mean))
 
 
 class Threshold(NamedTuple):

@@ -106,10 +106,6 @@ class Sobol:
             factor //= 2
         return replace(self, count=self.count * factor)
 
-    def estimate(self, values: np.ndarray) -> Estimate:
-        mean = np.asarray(values).mean(0)
-        return Estimate(mean, self.error(values - mean))
-
 
 @checked
 @dataclass(frozen=True)
@@ -146,8 +142,19 @@ class GaussHermite:
     def error(self, deviations: np.ndarray) -> np.ndarray:
         return np.abs(np.asarray(deviations)).max(0)
 
-    def estimate(self, values: np.ndarray) -> Estimate:
-        return Estimate(values[0], self.error(np.asarray(values) - values[0]))
+
+def pooled(rule: Rule, values: np.ndarray) -> Estimate:
+    """One estimate of what each replicate of a rule says, (replicates, …)."""
+    values = np.asarray(values)
+    mean = np.tensordot(rule.pool, values, axes=1)
+    return Estimate(mean, rule.error(values - mean))
+
+
+def for_smooth(dimension: int, most: int, order: int) -> Rule:
+    """A rule for smooth integrands: tensor Gauss–Hermite of the highest order that `most` nodes
+    allow if that is at least `order`, else scrambled Sobol' points."""
+    highest = int(most ** (1 / dimension) + 1e-9)
+    return GaussHermite(min(highest, 40)) if highest >= order else Sobol(2 * most)
 
 
 BITS = 30  # of a coordinate

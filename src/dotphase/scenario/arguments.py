@@ -109,6 +109,13 @@ def number(above: bool = False, most: float = float("inf")) -> Check:
     return lambda name, value: finite_number(name, value, above, most)
 
 
+def below_one(name: str, value: Any) -> float:
+    held = finite_number(name, value)
+    if held >= 1:
+        raise ValueError(f"{name}: must be at least 0 and below 1, got {held:g}")
+    return held
+
+
 def word(*allowed: str) -> Check:
     def check(name: str, value: Any) -> None:
         if not isinstance(value, str) or value not in allowed:
@@ -480,7 +487,8 @@ CHECKS: dict[str, Check] = {
     "patience": number(),
     "rtol": number(above=True),
     "tolerance": number(above=True),
-    "damping": number(most=1),
+    "damping": below_one,
+    "momentum": below_one,
     "rate": number(above=True),
     "hint": number(),
     "causal": flag,

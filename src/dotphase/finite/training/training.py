@@ -123,11 +123,7 @@ class _Recorder:
         if not self.rows:
             return None
         steps, losses, values = zip(*self.rows, strict=True)
-        return Trajectory(
-            np.array(steps),
-            np.array(losses),
-            WeightOverlaps(*map(np.stack, zip(*values, strict=True))),
-        )
+        return Trajectory(np.array(steps), np.array(losses), WeightOverlaps.stacked(values))
 
 
 def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:

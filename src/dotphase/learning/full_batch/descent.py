@@ -104,7 +104,7 @@ class Descent:
                 self._step(g, size, schedule.momentum, pending)
         if not found:
             raise ValueError("start: the loss is not finite at the first weights")
-        overlaps = WeightOverlaps(*map(np.stack, zip(*found, strict=True)))
+        overlaps = WeightOverlaps.stacked(found)
         ending = len(self.modes.group), pending.overflow, len(found) <= len(schedule.sizes)
         correlation = self._correlation(amplitudes)
         return History(overlaps, np.array(losses), np.array(sizes), *ending, correlation)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...numerics.progress import Progress, reporting
-from ...numerics.rules import Rule
+from ...numerics.rules import Rule, pooled
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
@@ -225,9 +225,9 @@ def _answer(
         equations.averages(Decomposition(*parts))
         for parts in zip(*solved.decomposition, strict=True)
     ]
-    pooled = lambda values: _pooled(rule, values)
-    q, m, theta = map(pooled, overlaps_of(solved.decomposition, equations.distribution))
-    error = pooled(np.array([2 * each.loss / length for each in at]))
+    along = lambda values: pooled(rule, np.moveaxis(np.asarray(values), 1, 0))  # of (T, R, …)
+    q, m, theta = map(along, overlaps_of(solved.decomposition, equations.distribution))
+    error = along([2 * each.loss / length for each in at])
     ending = (
         solved.decomposition,
         solved.outcome,
@@ -236,13 +236,6 @@ def _answer(
         perf_counter() - begin,
     )
     return OnePass(equations.scenario, name, step, solved.times, q, m, theta, error, *ending)
-
-
-def _pooled(rule: Rule, values: np.ndarray) -> Estimate:
-    """One estimate from arrays (T, R, …)."""
-    by_replicate = np.moveaxis(np.asarray(values), 1, 0)
-    mean = np.tensordot(rule.pool, by_replicate, axes=1)
-    return Estimate(mean, rule.error(by_replicate - mean))
 
 
 def times_of(until: ArrayLike) -> np.ndarray:

@@ -15,9 +15,9 @@ from ...results.result import Result
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..solver.checks import check_minimum
-from ..solver.solution import Solution, SolveError
+from ..solver.solution import Solution
 from ..solver.solve import Minimum, Start, starts_of
-from .search import Search, is_saddle, random_starts
+from .search import Search, is_saddle, random_starts, stability_or_none
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,10 +170,8 @@ def margin_between(best: Solution, second: Solution) -> Estimate:
 
 def stability_of(solution: Solution) -> str:
     """Whether a solution is stable, in words; "unknown" where that cannot be worked out."""
-    try:
-        return solution.stability.branch
-    except (SolveError, ArithmeticError):
-        return "unknown"
+    stability = stability_or_none(solution)
+    return "unknown" if stability is None else stability.branch
 
 
 def _described(solution: Solution) -> str:
@@ -186,9 +184,8 @@ def _described(solution: Solution) -> str:
 
 def _verdict_of(solution: Solution) -> str:
     """Its stability; and replica symmetry where that is broken, or may be: then no number is exact."""
-    try:
-        stability = solution.stability
-    except (SolveError, ArithmeticError):
+    stability = stability_or_none(solution)
+    if stability is None:
         return "unknown"
     broken = stability.symmetry.startswith(("broken", "undecided"))
     return stability.verdict if broken else stability.branch

@@ -22,6 +22,7 @@ from ...numerics.precision import in_double
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...results.statistics import over_seeds
 from ...scenario.arguments import check_varied, checked
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.errors import solve_off_gauge
@@ -61,22 +62,16 @@ def sensitivities(
 
         sensitivities(dotphase.solve(dotphase.paper(alpha=2), "semantic"))["sample_ratio"].test_error
     """
-    rule, names = (
-        rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol()),
-        list(parameters),
-    )
+    rule = rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol())
+    names = list(parameters)
     for name in names:
         check_varied({"scenario": solution.scenario, "parameters": name})
     rows = []
     for seed in range(SEEDS):
         at = linearise(solution, replace(rule, seed=rule.seed + seed))
         rows.append([derivative(at, name) for name in names])
-    mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(SEEDS)
-    estimates = [
-        [Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)]
-        for pair in zip(mean, error, strict=True)
-    ]
-    return {name: Sensitivity(*pair) for name, pair in zip(names, estimates, strict=True)}
+    found = over_seeds(rows)  # of test error and training loss, (parameters, 2)
+    return {name: Sensitivity(found[k, 0], found[k, 1]) for k, name in enumerate(names)}
 
 
 @in_double
@@ -156,9 +151,9 @@ def optimal_ridge(
         roots.append(root)
         if outcome != "interior":
             break
-    log = np.log(roots)
-    ridge = float(np.exp(log.mean()))
-    error = ridge * float(log.std(ddof=1) / np.sqrt(len(log))) if len(log) > 1 else np.inf
+    log = over_seeds(np.log(roots).tolist())
+    ridge = float(np.exp(log.value))
+    error = ridge * log.error
     there = solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None, minimum=minimum)
     return OptimalRidge(Estimate(ridge, error), there, outcome)
 

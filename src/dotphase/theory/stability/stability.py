@@ -160,14 +160,9 @@ class Stability(Result):
             }
         )
 
-    def grows(self, part: str) -> bool:
-        """Whether a small deviation along q, V, m or θ grows when the map is iterated: |μ| > 1 by
-        two errors."""
-        at = self.eigenvalues.get(part)
-        return at is not None and abs(at.value) - SURE * at.error > 1
-
     def leaves(self, part: str) -> bool:
-        """Whether it grows however much the iteration is damped: Re μ > 1 by two errors."""
+        """Whether a small deviation along q, V, m or θ grows, however much the iteration is damped:
+        Re μ > 1 by two errors."""
         at = self.leading.get(part)
         return at is not None and at.value.real - SURE * at.error > 1
 
@@ -239,9 +234,8 @@ def named_eigenvalues(at: Linearised, around: Spectra) -> dict[str, list[Eigenva
     layout = coordinate_layout(at.evaluator.structure.shape)
     owner = layout.owner
     # log q, log V and θ are pure numbers; m is measured in units of √q.
-    unit = np.where(
-        owner == layout.names.index("m"), np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0
-    )
+    of_m = owner == PARTS.index("m")
+    unit = np.where(of_m, np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0)
     size = np.abs(right / unit[:, None]) ** 2
     weight = np.array([size[owner == part].sum(0) for part in range(len(PARTS))])
     named: dict[str, list[Eigenvalue]] = {}
