@@ -48,7 +48,7 @@ class Baseline(Result):
 
 @in_double
 @checked
-def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
+def linear_baseline(scenario: Scenario, *, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 
     **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions

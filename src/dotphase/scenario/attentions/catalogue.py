@@ -203,16 +203,16 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
 
 
 @checked_with(matrix=array(2))
-def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
+def constant(positional: ArrayLike, rank: int = 1) -> Attention:
     """Positional-only attention: S[h] = A, the same whatever the tokens say.
 
-    **Arguments**: `matrix`, A, (L, L); `rank`, of the fields it does not look at.
+    **Arguments**: `positional`, A, (L, L); `rank`, of the fields it does not look at.
 
     **Returns**: an `Attention`.
 
     **Example**: `paper().vary(teacher=constant([[0.6, 0.4], [0.4, 0.6]]))`.
     """
-    numbers = {"positional": freeze("positional", matrix, ndim=2)}
+    numbers = {"positional": freeze("positional", positional, ndim=2)}
     return Attention(
         _constant,
         rank,

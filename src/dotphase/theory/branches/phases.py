@@ -80,6 +80,7 @@ class Phase(Result):
 def phase(
     scenario: Scenario,
     starts: Start | Iterable[Start] | None = None,
+    *,
     rule: Rule | None = None,
     minimum: Minimum = None,
     check: bool | None = None,

@@ -35,10 +35,11 @@ from ..stability.stability import Stability
 @checked
 def find_fixed_points(
     scenario: Scenario,
+    *,
     rule: Rule | None = None,
     extra: Iterable[Overlaps] = (),
-    progress: Progress = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> list[Solution]:
     """All fixed points that a search from many starts finds, lowest training loss first, each once.
 

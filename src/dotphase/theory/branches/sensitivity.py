@@ -12,13 +12,14 @@ followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...numerics.precision import in_double
+from ...numerics.progress import Progress, counting
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
@@ -123,14 +124,17 @@ def optimal_ridge(
     scenario: Scenario,
     start: Start = "semantic",
     between: tuple[float, float] = (1e-5, 1.0),
+    *,
     rule: Sobol | None = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ
     downhill.
 
     **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look
-    for λ, above zero.
+    for λ, above zero; `progress`, True for a bar, or a function called with the number of solves so
+    far and None.
 
     **Returns**: an `OptimalRidge`: the ridge, and the test error there. Where the branch does not
     exist at the scenario's own λ, `SolveError` is raised.
@@ -144,13 +148,13 @@ def optimal_ridge(
             f"between: λ is looked for above zero, on a logarithmic scale, got {between}"
         )
     rule, roots, outcome = rule or Sobol(2**13), [], "interior"
-    for seed in range(SEEDS):
-        root, outcome = _optimum(
-            scenario, start, between, replace(rule, seed=rule.seed + seed), minimum
-        )
-        roots.append(root)
-        if outcome != "interior":
-            break
+    with counting(progress, "optimal ridge") as tried:
+        for seed in range(SEEDS):
+            branch = Follower(start, replace(rule, seed=rule.seed + seed), None, minimum)
+            root, outcome = _optimum(scenario, branch, between, tried)
+            roots.append(root)
+            if outcome != "interior":
+                break
     log = over_seeds(np.log(roots).tolist())
     ridge = float(np.exp(log.value))
     error = ridge * log.error
@@ -159,22 +163,24 @@ def optimal_ridge(
 
 
 def _optimum(
-    scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol, minimum: Minimum
+    scenario: Scenario,
+    branch: Follower,
+    between: tuple[float, float],
+    tried: Callable[[], None],
 ) -> tuple[float, str]:
     """Walk downhill in log λ by factors of two until the slope changes sign, then find its root
     there."""
     from scipy.optimize import brentq
 
-    branch = Follower(start, rule, None, minimum)
-
     def slope(log_ridge: float) -> float:
         ridge = float(np.exp(log_ridge))
         solution = branch(scenario.vary(ridge=ridge))
+        tried()
         if solution.outcome != "converged":
             raise SolveError(
                 f"{solution.branch}: {solution.outcome} at λ = {ridge:.4g}: {solution.reason}"
             )
-        return float(derivative(linearise(solution, rule), "ridge")[0]) * solution.scenario.ridge
+        return float(derivative(linearise(solution), "ridge")[0]) * solution.scenario.ridge
 
     low, high = np.log(between)
     here = float(np.clip(np.log(scenario.ridge) if scenario.ridge > 0 else low, low, high))
