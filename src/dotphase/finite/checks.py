@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -90,10 +89,3 @@ def size(count: float) -> str:
     """A number of bytes in words: 3.2 PB."""
     power = 0 if count < 1 else min(int(np.log10(count)) // 3, len(UNITS) - 1)
     return f"{count / 1000.0**power:.3g} {UNITS[power]}"
-
-
-def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
-    if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-        raise ValueError(f"{name}: expected a positive number, got {value!r}")
-    return float(value)

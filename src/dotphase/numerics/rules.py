@@ -177,9 +177,8 @@ def _scrambled(dimension: int, log2: int, replicates: int, seed: int) -> np.ndar
     weights = 2 ** np.arange(BITS, dtype=np.uint32)
     below = np.arange(BITS)[:, None] - np.arange(log2)
     lower = np.where(below > 0, matrices[..., :log2], below == 0)
-    columns = (lower * weights[::-1, None]).sum(
-        -2, dtype=np.uint32
-    )  # as binary numbers, (replicates, dimension, log2)
+    # As binary numbers, (replicates, dimension, log2).
+    columns = (lower * weights[::-1, None]).sum(-2, dtype=np.uint32)
     turned = np.bitwise_xor.reduce(directions * columns[..., None, :], axis=-1)
     integers = np.empty((replicates, dimension, 2**log2), np.uint32)
     integers[..., 0] = shifts @ weights

@@ -68,9 +68,8 @@ def at_once(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
 
     others = [_pool().submit(in_double(take)) for _ in range(helpers)]
     take()
-    for other in (
-        others
-    ):  # a helper that has not begun is not waited for: there is nothing left for it to do
+    # A helper that has not begun is not waited for: there is nothing left for it to do.
+    for other in others:
         if not other.cancel() and len(results) < len(jobs):
             other.result()
     return [results[place] for place in range(len(jobs))]

@@ -16,8 +16,7 @@ from ...results.result import Result
 from ...results.tables import per_token
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
-from ...scenario.validation import whole_number
-from ..checks import instances, positive
+from ..checks import instances
 from ..data.instance import Instance
 from ..data.source import Data
 from ..overlaps import overlaps
@@ -179,12 +178,12 @@ def gamp(
 
     **Example**: `gamp(paper(alpha=2), d=500, start="semantic", seeds=4).test_error`.
     """
-    limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)
+    limits = searching, iterations
     as_minimum(minimum)
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
     d = realised[0].dimension
     runs = [
-        _one(instance, start, damping, limits, positive("tolerance", tolerance), response, minimum)
+        _one(instance, start, damping, limits, tolerance, response, minimum)
         for instance in track(realised, f"message passing, d = {d}", progress)
     ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)

@@ -76,8 +76,6 @@ class Start:
     apart: bool = False
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.semantic, self.positional, self.noise]).all() or self.noise < 0:
-            raise ValueError(f"start: shares must be finite and the noise not negative, got {self}")
         if self.semantic == self.positional == self.noise == 0:
             raise ValueError(
                 "start: Q = 0 does not move; make semantic, positional or noise nonzero"

@@ -7,7 +7,7 @@ t = steps/d, d → ∞,
     dF_k/dt = −η ( D_k F_k + [E∂_1 … E∂_L | Σ_l γ_kl J_l] ),   D_k = λ₁ + Σ_l γ_kl H_l,
     dΔ_k/dt = −η ( D_k Δ_k + Δ_k D_kᵀ ) + η² Σ_l γ_kl E[∂_l ∂_lᵀ],
 
-for every kind k of direction, with the averages of `averages.py`. At fixed ηt and η → 0 it is
+for every group k of directions, with the averages of `averages.py`. At fixed ηt and η → 0 it is
 gradient flow on the population loss E[ℓ] + (λ₁/2)⟨Q²⟩. For isotropic tokens these are the equations
 of m, θ and q: the term H F of the encodings' columns is what the overlap of p_l with the sample
 itself gives (ζ), the η² term what its length does.

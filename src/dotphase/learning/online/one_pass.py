@@ -251,8 +251,6 @@ def times_of(until: ArrayLike) -> np.ndarray:
 
 def step_of(scenario: Scenario, rate: float, ridge: float | None) -> Step:
     ridge = scenario.ridge / scenario.sample_ratio if ridge is None else ridge
-    if not (np.isfinite(rate) and rate > 0):
-        raise ValueError(f"rate: η must be positive, got {rate!r}")
     if not (np.isfinite(ridge) and ridge >= 0):
         raise ValueError(f"ridge: λ₁ must be zero or positive, got {ridge!r}")
     return Step(float(rate), float(ridge))

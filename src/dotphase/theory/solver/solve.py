@@ -35,9 +35,8 @@ Start = str | Overlaps | Solution
 Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # an iteration that runs away is an outcome
+# An iteration that runs away is an outcome.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_double
 @checked
 def solve(
