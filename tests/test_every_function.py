@@ -53,7 +53,7 @@ MISSING = "/dev/null/at-all"
 FUNCTIONS = {
     # what is learned
     **{getattr(attentions, name): {} for name in attentions.__all__},
-    attentions.constant: {"matrix": TWO},
+    attentions.constant: {"positional": TWO},
     attentions.mixture: {"positional": TWO, "mixing": 0.3},
     dp.Attention: {"function": lambda h: h @ h.T, "rank": 1},
     dp.Tokens: {"eigenvalues": [[0.25, 0.25]]},
@@ -96,10 +96,10 @@ FUNCTIONS = {
     theory.spinodal: {"scenario": TASK},
     theory.critical_line: {"scenario": TASK, "transition": "train-loss", "values": [0.3]},
     theory.one_step: {"scenario": TASK},
-    theory.one_step_scan: {"scenario": TASK, "start": "positional", "ys": [0.0]},
+    theory.one_step_scan: {"scenario": TASK, "start": "positional", "values": [0.0]},
     theory.optimal_ridge: {"scenario": TASK},
     theory.sensitivities: {"solution": SOLUTION},
-    theory.iterate: {"scenario": TASK, "overlaps": SOLUTION.overlaps, "steps": 1},
+    theory.iterate: {"scenario": TASK, "start": SOLUTION.overlaps, "steps": 1},
     # finite d
     dp.LBFGS: {},
     dp.Adam: {},

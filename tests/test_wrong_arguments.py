@@ -63,6 +63,12 @@ def test_an_attention_that_overflows_at_large_fields_has_symmetries():
     assert solution.outcome in ("stalled", "collapsed", "converged", "imprecise")
 
 
+def test_an_unknown_parameter_of_the_paper_is_named():
+    for value in (0.3, "a"):
+        with pytest.raises(TypeError, match=r"^omga: not a number of the paper"):
+            dp.paper(omga=value)
+
+
 def test_unusual_arguments_that_are_right_are_taken():
     solution = dp.solve(TASK, rule=dp.Sobol(2**6), rtol=None)
     few = {"rules": [dp.Sobol(2**6)], "rtol": None}

@@ -72,3 +72,10 @@ def test_the_scatter_shrinks_like_one_over_root_d(scenario, start, _steps):
         spread.append(followed.passed[:, 1].std(0, ddof=1))
     ratio = np.median(spread[0] / spread[1])
     assert 1.4 < ratio < 2.8
+
+
+def test_one_seed_does_not_tell_how_far_the_two_are_apart():
+    followed = follow(paper(), 60, 1, NoisyStart(), 1, Sobol(2**10))
+    assert followed.passed.shape[0] == 1
+    with pytest.raises(ValueError, match="at least two are needed"):
+        _ = followed.deviations

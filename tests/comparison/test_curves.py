@@ -7,6 +7,7 @@ import dotphase
 from dotphase import Tokens, paper
 from dotphase.comparison.curves import compare_curve
 from dotphase.learning import Start
+from dotphase.learning.full_batch.descent import Descent
 from dotphase.learning.full_batch.modes import Modes
 
 OPTIONS = {"d": 800, "seeds": 8, "steps": 100, "step_size": 1.0, "paths": 1024}
@@ -72,3 +73,22 @@ def _forces_without_response(self, g, alpha):
         along = self.deviations[0] * g @ self.pushes[0].swapaxes(1, 2)
         force[..., -pushed:] = alpha / self.noise.shape[-1] * along
     return force
+
+
+def test_one_seed_has_no_error_bar_to_compare_by():
+    with pytest.raises(ValueError, match=r"^seeds: at least two are needed"):
+        compare_curve(paper(alpha=1), "semantic", d=60, seeds=1, steps=4, paths=64)
+
+
+def test_a_curve_that_ends_before_training_does_is_named(monkeypatch):
+    run = Descent.run
+
+    def stopped(self, schedule, *args):
+        history = run(self, schedule, *args)
+        overlaps = type(history.overlaps)(*(part[:2] for part in history.overlaps))
+        parts = {"loss": history.loss[:2], "ridge": history.ridge[:2], "blown_up": True}
+        return history._replace(overlaps=overlaps, **parts)
+
+    monkeypatch.setattr(Descent, "run", stopped)
+    with pytest.raises(ValueError, match=r"^step_size: the learning curve ended early"):
+        compare_curve(paper(alpha=1), "semantic", d=60, seeds=2, steps=4, paths=64)

@@ -18,6 +18,8 @@ from dotphase.learning.online.phase_portrait import PlaneFlow, rest_points
 from dotphase.learning.online.simulation import simulate
 from dotphase.numerics.rules import GaussHermite
 from dotphase.scenario.presets import paper
+from dotphase.scenario.scenario import Scenario
+from dotphase.scenario.tokens import Positions, Tokens
 
 CHEAP = GaussHermite(6)
 
@@ -118,6 +120,12 @@ def test_a_simulation_follows_the_equations_and_not_others():
         (lambda: one_pass(paper(), "nowhere"), "start: expected"),
         (lambda: one_pass(paper(), "random", rate=0), "rate"),
         (lambda: one_pass(paper(), "random", until=[3, 1]), "until"),
+        (lambda: one_pass(paper(), "random", until=[0.0]), "^until: expected a positive time"),
+        (lambda: one_pass(paper(), "random", until=[[0, 1], [0, 2]]), "^until: expected"),
+        (
+            lambda: agreement(simulate(paper(), 30, "random", until=0.5, seeds=1)),
+            "^simulation: at least two seeds",
+        ),
         (lambda: Start(), "does not move"),
         (lambda: PlaneFlow(paper(student_rank=2)), "plane: needs"),
         (lambda: simulate(paper(), 50, "random", seeds=0), "seeds"),
@@ -137,3 +145,10 @@ def test_a_rate_that_is_too_high_is_an_outcome():
     assert found.outcome == "diverged"
     assert "lower the rate" in found.reason
     assert np.isfinite(found.test_error.value).all()
+
+
+def test_one_token_has_a_plane_too():
+    one = Scenario(
+        attentions.softmax(1), attentions.linear(1), Tokens([[0.3]]), Positions([[1.0]]), 1.0, 0.01
+    )
+    assert PlaneFlow(one).gram.shape == (1, 1)

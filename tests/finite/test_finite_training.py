@@ -164,3 +164,22 @@ def test_no_positional_start_without_positions():
 def test_random_scale_must_be_positive():
     with pytest.raises(ValueError, match="scale"):
         Random(0.0)
+
+
+def test_a_divergence_before_the_first_record_is_an_outcome():
+    """Weights so large that the loss overflows: there is nothing on the way to show."""
+    task = paper(alpha=1).vary(student=attentions.linear(1))
+    far = np.full((20, 1), 1e200)
+    with np.errstate(all="ignore"):
+        for optimiser in ("lbfgs", "gd"):
+            run = train(task, d=20, start=far, optimiser=optimiser, record=1).runs[0]
+            assert run.outcome == "diverged"
+            assert run.trajectory is None
+        run = gamp(task, d=20, start=far).runs[0]
+    assert run.outcome == "diverged"
+    assert run.trajectory is None
+
+
+def test_a_sample_without_a_dimension_says_so():
+    with pytest.raises(ValueError, match=r"^d: give the dimension"):
+        sample(paper())

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dotphase.numerics.rules import GaussHermite, Sobol
+from dotphase.numerics.rules import GaussHermite, Sobol, pooled
 from dotphase.results.estimate import Estimate, plus_minus
 
 
 def average(rule, function, dimension):
     points, weights = rule.nodes(dimension)
-    return rule.estimate((function(points) * weights).sum(-1))
+    return pooled(rule, (function(points) * weights).sum(-1))
 
 
 def test_gauss_hermite_is_exact_for_polynomials():
@@ -85,3 +85,11 @@ def test_kept_directions_are_those_of_scipy():
     kept = np.load(KEPT)
     assert kept.shape == (16, 30)
     assert (direction_numbers(16, 16) == kept[:, :16]).all()
+
+
+def test_a_refined_rule_has_a_power_of_two_nodes_within_the_budget():
+    few = Sobol(2**10, seed=3)
+    assert few.refined(2.0, 10**5, most=3) == Sobol(2**12, seed=3)
+    assert few.refined(1e9, 10**5, most=3) == Sobol(2**13, seed=3)
+    assert few.refined(1e9, 3000, most=3) == Sobol(2**11, seed=3)
+    assert few.refined(np.inf, 1500, most=3) == few

@@ -219,3 +219,9 @@ def test_correlations_between_two_times_are_those_of_training():
     assert np.abs(gap.deviation()[np.triu_indices(3, 1)]).max() < 4
     without = over_seeds(np.array(seen)).value[0, 2]
     assert abs(curve.q.value[60] - without) > 10 * gap.error[0, 2]  # not the same as q
+
+
+def test_a_start_whose_loss_is_not_finite_is_refused():
+    scenario = paper(alpha=1).vary(student=attentions.linear(1))
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^start: the loss is not"):
+        learning_curve(scenario, Start(1e200, 0.0, 0.0), **CHEAP)

@@ -1,5 +1,7 @@
 """Shares of variance in cases whose answer is known, and formulas that must not pass."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -145,3 +147,39 @@ def test_verdicts():
     unsafe = verdict_of(share(0.9), share(0.24))
     assert unsafe.word == "undecided"
     assert abs(unsafe.margin - 1) < 1e-9
+
+
+def test_sentences_whose_words_meet_nowhere_else_leave_no_gap():
+    """Every sentence is a block; at first one of them, then ten, have no words of the others."""
+    rng = np.random.default_rng(0)
+    ids = rng.integers(4, size=(12, 5))
+    ids[-2] = 100 + np.arange(5)
+    scores = rng.standard_normal((12, 1, 5, 5))
+    entries = entries_of(ids, False)
+    assert set(entries.block) == set(range(11))
+    shares = measure_shares(scores, ids)
+    assert shares.blocks == 11
+    assert np.isfinite(shares.position.error).all()
+    ids[:9] = 200 + np.arange(45).reshape(9, 5)
+    with pytest.raises(ValueError, match=r"^sentences: words meet again in 2 of 12 blocks"):
+        entries_of(ids, False)
+
+
+def test_an_unknown_error_decides_nothing():
+    for shares in (
+        (Estimate(0.9, np.nan), Estimate(0.0, 0.01)),
+        (Estimate(0.9, 0.01), Estimate(0.0, np.nan)),
+    ):
+        assert verdict_of(*shares).word == "undecided"
+
+
+def test_permutation_scores_of_short_sentences_and_of_constant_rows():
+    ids = np.random.default_rng(0).integers(5, size=(6, 3))
+    flat = lambda x: np.zeros((len(x), 2, x.shape[1], x.shape[1]))
+    for causal in (False, True):
+        with pytest.raises(ValueError, match=r"^ids: at least 4 tokens per sentence"):
+            permutation_scores(flat, ids, causal)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = permutation_scores(flat, np.tile(ids, 2))
+    assert np.isnan(found.positional.value).all()

@@ -15,7 +15,7 @@ from dotphase.scenario.tables import attention_from_text
 
 A = [[0.6, 0.4], [0.4, 0.6]]
 GIVEN = {
-    "constant": {"matrix": A},
+    "constant": {"positional": A},
     "mixture": {"positional": A, "mixing": 0.3},
     "relative": {"bias": [-0.5, 0.1, 0.7]},
 }

@@ -10,6 +10,7 @@ from dotphase.bayes.message_passing import BayesMessages, bayes_message_passing
 from dotphase.finite.data.instance import Instance
 from dotphase.numerics.rules import Sobol
 from dotphase.scenario.presets import paper
+from dotphase.scenario.scales import Scales
 from dotphase.scenario.scenario import Scenario
 from dotphase.scenario.tokens import Positions, Tokens
 from dotphase.theory.baseline import linear_baseline
@@ -139,3 +140,27 @@ def test_message_passing_is_on_the_curve(alpha):
     runs = bayes_message_passing(paper(alpha=alpha), 2000, 16, iterations=300, tolerance=1e-5)
     assert abs(runs.test_error.deviation(limit.test_error)) < 3
     assert abs(runs.q.deviation(float(np.trace(limit.q.value.mean(0))))) < 3
+
+
+@pytest.mark.parametrize("of", [bayes, weak_recovery, lambda s: bayes_message_passing(s, 20, 1)])
+def test_what_has_no_equations_is_refused_everywhere_in_the_same_words(of):
+    scaled = paper().vary(tokens=Tokens([[0.25, 0.25]], scales=Scales([0.5, 1.5])))
+    given = Scenario(
+        attentions.softmax(1),
+        attentions.softmax(1),
+        Tokens([[0.3, 0.3]] * 2, [0.5, 0.5]),
+        Positions(np.eye(2)[:1]),
+        0.3,
+        0.01,
+        teacher_weights=[[1.0], [-1.0]],
+    )
+    with pytest.raises(ValueError, match=r"^tokens: Bayes-optimal inference has no equations"):
+        of(scaled)
+    with pytest.raises(ValueError, match=r"^teacher_weights: Bayes-optimal inference is for"):
+        of(given)
+
+
+def test_the_threshold_of_many_fields_has_the_error_of_its_average():
+    found = weak_recovery(tokens_alike(9)).sample_ratio
+    assert 1e-7 < found.error < 1e-3
+    assert abs(found.deviation(1 / 90)) < 4

@@ -78,7 +78,7 @@ def test_reached_overlaps_are_not_the_lowest_ones(positional):
 
 
 def test_names():
-    assert as_minimum("lowest") == as_minimum("global") == Lowest()
+    assert as_minimum("lowest") == Lowest()
     assert as_minimum("reached") == Reached()
     with pytest.raises(ValueError, match="expected one of lowest, reached"):
         as_minimum("deepest")

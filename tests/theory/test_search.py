@@ -9,9 +9,12 @@ from typer.testing import CliRunner
 import dotphase
 from dotphase import attentions
 from dotphase.cli.app import app
-from dotphase.numerics.rules import Sobol
-from dotphase.theory.branches.phases import phase_of
+from dotphase.numerics.rules import Nodes, Sobol
+from dotphase.theory.branches.phases import margin_between, phase_of
+from dotphase.theory.branches.rows import solve_afresh
 from dotphase.theory.branches.search import find_fixed_points, is_saddle
+from dotphase.theory.stability.breaking import Breaking
+from dotphase.theory.stability.stability import Stability
 
 RULE = Sobol(2**13)
 RANK_TWO = dotphase.paper(alpha=2, omega=0.3).vary(student=attentions.softmax(rank=2))
@@ -154,3 +157,65 @@ def test_the_command_line_names_two_mechanisms():
     answer = CliRunner().invoke(app, ["transition", "train-loss", "--between", "0.2:5"])
     assert answer.exit_code == 2
     assert "--range" in answer.stderr
+
+
+def test_errors_cancel_in_a_margin_on_the_same_nodes_only():
+    """As many nodes with another scramble are other nodes."""
+    task = dotphase.paper(alpha=1.25, omega=0.3)
+    one, same = (dotphase.solve(task, s, rule=RULE, rtol=None) for s in ("semantic", "positional"))
+    other = dotphase.solve(task, "positional", rule=Sobol(RULE.count, seed=1), rtol=None)
+    independent = np.hypot(one.train_loss.error, other.train_loss.error)
+    assert margin_between(one, other).error == pytest.approx(independent)
+    assert margin_between(one, same).error < 0.7 * independent
+    found = [solve_afresh(task, s, Sobol(2**9), rtol=2e-2) for s in ("semantic", "positional")]
+    for each in found:  # linearised on the nodes it was solved on
+        again = each.line.deviations.scatter.train_loss
+        assert np.corrcoef(again, each.solution.deviations.train_loss)[0, 1] > 0.98
+
+
+def test_a_single_start_is_taken():
+    task, rule = dotphase.paper(alpha=2, omega=0.3), Sobol(2**9)
+    found = dotphase.phase(task, "semantic", rule=rule)
+    assert [s.branch for s in found.solutions] == ["semantic"]
+    for start in (found.solutions[0], found.solutions[0].overlaps):
+        assert dotphase.phase(task, start, rule=rule).winner == "semantic"
+    followed = dotphase.branches(task, [1.5, 2], starts="semantic", rule=rule, rtol=None)
+    assert list(followed.solutions) == ["semantic"]
+    with pytest.raises(ValueError, match=r"^starts: expected starts by name"):
+        dotphase.branches(task, [1.5, 2], starts=found.solutions[0])
+    compared = dotphase.compare(task, d=30, seeds=2, starts="semantic")
+    assert list(compared.theory) == ["semantic"]
+    with pytest.raises(ValueError, match=r"^starts: expected some of semantic"):
+        dotphase.compare(task, d=30, seeds=2, starts="uninformed")
+
+
+def test_a_stability_that_is_not_finite_is_json_all_the_same():
+    nothing = Breaking(dotphase.Estimate(np.nan, np.inf), np.nan, None, None, None)
+    written = json.dumps(Stability({}, {}, nothing).to_dict(), allow_nan=False)
+    assert json.loads(written)["several_minima"] is None
+
+
+def test_one_rule_for_all_or_one_for_each():
+    with pytest.raises(ValueError, match=r"^rule, rules: "):
+        dotphase.solve_many([RANK_TWO], rules=[RULE], rule=RULE)
+
+
+class Doubled:
+    """A user's own rule: the nodes of another, each twice."""
+
+    def __init__(self, rule):
+        self.rule, self.pool, self.error = rule, rule.pool, rule.error
+
+    def nodes(self, dimension, images=1):
+        points, weights = self.rule.nodes(dimension, images)
+        return Nodes(np.repeat(points, 2, -1), np.repeat(weights, 2, -1) / 2)
+
+
+def test_rules_of_ones_own_are_taken_in_a_list_too():
+    task = dotphase.paper(alpha=2, omega=0.3)
+    rule = Doubled(Sobol(2**8))
+    one = dotphase.solve(task, rule=rule, rtol=None)
+    (listed,) = dotphase.solve_many([task], rules=[rule], rtol=None)
+    assert listed.test_error.value == one.test_error.value
+    with pytest.raises(ValueError, match=r"^rules: expected a Rule"):
+        dotphase.solve_many([task], rules=[1024])

@@ -1,17 +1,21 @@
 """Derivatives through the fixed point against differences of solved fixed points, on the same
 nodes."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import dotphase
 from dotphase.numerics.rules import Sobol
+from dotphase.theory.branches import sensitivity
 from dotphase.theory.branches.sensitivity import (
     PARAMETERS,
     derivative,
     optimal_ridge,
     sensitivities,
 )
+from dotphase.theory.solver.solution import SolveError
 from dotphase.theory.stability.linearised import linearise
 
 RULE = Sobol(2**12)
@@ -81,3 +85,46 @@ def test_optimal_ridge_is_the_minimum_of_a_scan():
     turning = turning[np.polyval(np.polyder(parabola, 2), turning) > 0].real
     assert np.abs(np.log(found.ridge.value) - turning).min() < 0.1
     assert found.solution.test_error.value <= min(e.value + e.error for e in errors)
+
+
+def test_a_parameter_may_be_zero_inside_its_range():
+    task = dotphase.paper(alpha=2.0, omega=0.3).vary(student=shifted(0.0))
+    at = linearise(dotphase.solve(task, "semantic", rule=RULE, rtol=None), RULE)
+    found = derivative(at, "shift")
+    sides = [
+        dotphase.solve(task.vary(shift=s), at.solution, rule=RULE, rtol=None) for s in (0.02, -0.02)
+    ]
+    loss = (sides[0].train_loss.value - sides[1].train_loss.value) / 0.04
+    assert found[1] == pytest.approx(loss, rel=0.05)
+
+
+def shifted(shift):
+    def attention(h, shift):
+        scores = h @ h.T
+        return jax.nn.softmax(scores + shift * jnp.eye(len(h)), axis=-1)
+
+    return dotphase.Attention(attention, rank=1, parameters={"shift": shift})
+
+
+def test_no_optimal_ridge_is_said_and_why(monkeypatch):
+    task = dotphase.paper(alpha=2.0, omega=0.3)
+    with pytest.raises(ValueError, match=r"^between: "):
+        optimal_ridge(task, between=(0.0, 1.0))
+    with pytest.raises(SolveError, match=r"^semantic: collapsed at λ = "):
+        optimal_ridge(task.vary(alpha=0.3), "semantic", rule=RULE)
+
+
+def test_a_branch_lost_between_two_ridges_is_an_error_of_the_solve(monkeypatch):
+    """The slope changes sign between two values of λ at which the branch exists, and between them it
+    does not."""
+    task = dotphase.paper(alpha=2.0, omega=0.3)
+
+    def slope(at, parameter):
+        halves = np.log2(at.solution.scenario.ridge / task.ridge)
+        if not np.isclose(halves, np.round(halves)):
+            raise SolveError("the fixed point is lost")
+        return np.array([1.0 if halves > -0.5 else -1.0, 0.0])
+
+    monkeypatch.setattr(sensitivity, "derivative", slope)
+    with pytest.raises(SolveError, match="lost"):
+        optimal_ridge(task, "positional", rule=Sobol(2**8))

@@ -47,3 +47,9 @@ def test_a_thread_that_is_one_of_many_starts_no_others():
         len(set(found)) == 1 for found in in_parallel(lambda _: at_once(_who, range(4)), range(2))
     )
     assert len(set(at_once(_who, range(4)))) == 2
+
+
+def test_one_job_is_in_double_precision_too():
+    import jax.numpy as jnp
+
+    assert list(in_parallel(lambda _: jnp.ones(1).dtype.name, [0])) == ["float64"]

@@ -210,3 +210,10 @@ def test_bad_input_is_refused():
         critical(dotphase.paper(), "instability", start="mystic")
     with pytest.raises(ValueError, match="direction"):
         critical(dotphase.paper(), "instability", direction="up")
+
+
+def test_the_budget_need_not_be_a_power_of_two():
+    options = {"between": (1.3, 1.7), "rule": Sobol(2**9), "scan": 2}
+    found = critical(dotphase.paper(omega=0.3), "linear", budget=1500, precision=1e-6, **options)
+    assert found.outcome == "imprecise"
+    assert found.nodes == 2**10

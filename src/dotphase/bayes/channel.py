@@ -18,7 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..scenario.attentions.attention import Attention, kept_by_content, lifted
+from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
+
+PERFECT = 1e-8  # V/ρ below which nothing is left to learn
 
 
 class Posterior(NamedTuple):
@@ -46,9 +49,15 @@ def posterior(u, w, precision, signs) -> Posterior:
 def signs_of(scenario: Scenario) -> np.ndarray:
     """The changes of sign s with T(s∘u) = T(u), (G, L, r_t), the identity first.
 
-    A `ValueError` where T(u) leaves more open than signs: a continuum of fields (a teacher of rank
-    two, whose fields can be rotated; a purely positional one), or other single points.
+    A `ValueError` for correlated tokens, random scales and a given teacher. Also one where T(u)
+    leaves more open than signs: a continuum of fields (a teacher of rank two, whose fields can be
+    rotated; a purely positional one), or other single points.
     """
+    check_plain("Bayes-optimal inference", scenario)
+    if scenario.teacher_weights is not None:
+        raise ValueError(
+            "teacher_weights: Bayes-optimal inference is for teachers drawn from N(0, I)"
+        )
     return _signs(
         scenario.teacher,
         scenario.length,

@@ -26,16 +26,15 @@ from ..inner.loss import mismatch
 from ..numerics.compilation import compiled
 from ..numerics.matrix_root import symmetric_root
 from ..numerics.precision import in_double
-from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..numerics.rules import GaussHermite, Rule, Sobol, pooled
 from ..results.estimate import Estimate
 from ..results.json import plain
 from ..results.result import Result
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, lifted
-from ..scenario.checks import check_plain
 from ..scenario.distribution import Distribution
 from ..scenario.scenario import Scenario
-from .channel import posterior, signs_of
+from .channel import PERFECT, posterior, signs_of
 
 OUTCOMES = {
     "converged": "a fixed point of state evolution",
@@ -43,7 +42,6 @@ OUTCOMES = {
     "stalled": "the iterations did not suffice",
 }
 STARTS = {"uninformed": 1 - 1e-3, "informed": 1e-3}  # V/ρ at the start
-PERFECT = 1e-8  # V/ρ below which nothing is left to learn
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -124,21 +122,15 @@ def bayes(
         elif problem.change(V, previous) < tolerance:
             outcome = "converged"
     reason = "" if outcome != "stalled" else f"still moving after {iterations} iterations"
-    ending = (problem.pooled(V), problem.test_error(V), count, perf_counter() - begin)
-    return BayesSolution(
-        scenario, start, outcome, reason, problem.pooled(scenario.distribution.rho - V), *ending
-    )
+    q, left = pooled(problem.rule, scenario.distribution.rho - V), pooled(problem.rule, V)
+    ending = (problem.test_error(V), count, perf_counter() - begin)
+    return BayesSolution(scenario, start, outcome, reason, q, left, *ending)
 
 
 class BayesProblem:
     """State evolution of one scenario on all replicates of a rule at once; V is (R, L, r_t, r_t)."""
 
     def __init__(self, scenario: Scenario, rule: Rule | None = None) -> None:
-        check_plain("Bayes-optimal inference", scenario)
-        if scenario.teacher_weights is not None:
-            raise ValueError(
-                "teacher_weights: the Bayes-optimal limit is for teachers drawn from N(0, I)"
-            )
         self.scenario, self.signs = scenario, signs_of(scenario)
         self.rule = Sobol(2**15) if rule is None else rule
         unknown = scenario.length * scenario.teacher.rank
@@ -169,7 +161,7 @@ class BayesProblem:
         each = np.asarray(
             self._error(V, distribution.rho, distribution.mean_gamma, values, self.pairs)
         )
-        return self.pooled(each / self.scenario.length)
+        return pooled(self.rule, each / self.scenario.length)
 
     def left(self, V: np.ndarray) -> np.ndarray:
         """Tr V/Tr ρ per replicate: the share of the teacher that is not known."""
@@ -180,14 +172,10 @@ class BayesProblem:
     def change(self, V: np.ndarray, previous: np.ndarray) -> float:
         return float((np.abs(V - previous).max((1, 2, 3)) / np.abs(previous).max((1, 2, 3))).max())
 
-    def pooled(self, values: np.ndarray) -> Estimate:
-        mean = np.tensordot(self.rule.pool, values, axes=1)
-        return Estimate(mean, self.rule.error(values - mean))
-
 
 class Threshold(NamedTuple):
-    """`sample_ratio`: α at which the uninformed point becomes unstable, ± rounding; `closed_form`:
-    1/(L(L + 1)), for one common sign and tokens alike."""
+    """`sample_ratio`: α at which the uninformed point becomes unstable, ± the error of the average;
+    `closed_form`: 1/(L(L + 1)), for one common sign and tokens alike."""
 
     sample_ratio: Estimate
     closed_form: float
@@ -206,7 +194,8 @@ def weak_recovery(scenario: Scenario) -> Threshold:
         q̂_l = α Σ_k E[A_lk q_k A_lkᵀ],   q_l = Σ_κ ⟨γ_l γ_κ⟩ q̂_κ,
 
     a linear map times α: the threshold is one over its spectral radius. The average is of degree
-    four in u, for which few Gauss–Hermite nodes are exact. The
+    four in u. For up to eight fields Gauss–Hermite nodes are exact and the error is that of
+    rounding; for more fields it is a quasi-Monte Carlo average with the error of that. The
     threshold is zero if the mean of the signs is not zero.
 
     **Returns**: a `Threshold`.
@@ -216,7 +205,25 @@ def weak_recovery(scenario: Scenario) -> Threshold:
     closed = 1 / (length * (length + 1))
     if np.abs(signs.mean(0)).max() > 0:
         return Threshold(Estimate(0.0), closed)
-    u, weights = _fourth_degree(distribution, length * r_t)
+    exact = length * r_t <= 8
+    rule = GaussHermite(4) if exact else Sobol(2**18)
+    points, weights = rule.nodes(length * r_t)
+    if exact:  # its other replicates are of lower orders, which are not
+        points, weights = points[:1], weights[:1]
+    maps = [_growth(distribution, signs, *each) for each in zip(points, weights, strict=True)]
+    threshold = lambda growth: 1 / np.abs(np.linalg.eigvals(growth)).max()
+    found = threshold(np.mean(maps, axis=0))
+    error = 1e-13 * found if exact else rule.error(np.array([threshold(m) for m in maps]) - found)
+    return Threshold(Estimate(found, error), closed)
+
+
+def _growth(
+    distribution: Distribution, signs: np.ndarray, points: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The linear map from q to q of the next step at α = 1, averaged over one set of nodes."""
+    length, r_t = distribution.rho.shape[:2]
+    eta = np.moveaxis(points, -1, 0).reshape(-1, length, r_t)
+    u = np.einsum("lab,nlb->nla", np.linalg.cholesky(distribution.rho), eta)
     images = signs[:, None] * u  # (G, N, L, r_t)
     inverse = np.linalg.inv(distribution.rho)
     C = np.einsum("gnla,gnkb->nlakb", images, images, optimize=True) / len(signs)
@@ -225,19 +232,7 @@ def weak_recovery(scenario: Scenario) -> Threshold:
     hat = np.einsum("n,nlakc,nlbkd->labkcd", weights, A, A, optimize=True)
     back = np.einsum("k,kl,kj->lj", distribution.weight, distribution.gamma, distribution.gamma)
     size = length * r_t**2
-    radius = np.abs(
-        np.linalg.eigvals(np.einsum("jl,labkcd->jabkcd", back, hat).reshape(size, size))
-    ).max()
-    return Threshold(Estimate(1 / radius, 1e-13 / radius), closed)
-
-
-def _fourth_degree(distribution: Distribution, dimension: int) -> tuple[np.ndarray, np.ndarray]:
-    """Fields u, (N, L, r_t), and weights, exact for polynomials of degree five or more."""
-    length, r_t = distribution.rho.shape[:2]
-    rule = GaussHermite(4) if dimension <= 8 else Sobol(2**18)
-    points, weights = rule.nodes(dimension)
-    eta = np.moveaxis(points[0], -1, 0).reshape(-1, length, r_t)
-    return np.einsum("lab,nlb->nla", np.linalg.cholesky(distribution.rho), eta), weights[0]
+    return np.einsum("jl,labkcd->jabkcd", back, hat).reshape(size, size)
 
 
 @lru_cache(maxsize=64)

@@ -23,18 +23,19 @@ import numpy as np
 from ..finite.checks import as_seeds
 from ..finite.data.instance import Instance
 from ..finite.data.sampling import sample
+from ..finite.message_passing.response import Coupling
+from ..finite.overlaps import overlaps
 from ..numerics.matrix_root import symmetric_root
 from ..numerics.progress import Progress, track
-from ..numerics.rules import Rule, Sobol
+from ..numerics.rules import Rule, Sobol, pooled
 from ..overlaps.overlaps import WeightOverlaps
 from ..results.estimate import Estimate
 from ..results.result import Result
 from ..results.statistics import over_seeds
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form
-from ..scenario.checks import check_plain
 from ..scenario.scenario import Scenario
-from .channel import signs_of
+from .channel import PERFECT, signs_of
 
 OUTCOMES = {
     "converged": "a fixed point of message passing",
@@ -43,7 +44,6 @@ OUTCOMES = {
     "stopped": "the iterations did not suffice",
     "diverged": "the messages are not finite",
 }
-PERFECT = 1e-8  # V/ρ below which nothing is left to learn
 
 
 class State(NamedTuple):
@@ -150,14 +150,7 @@ def bayes_message_passing(
 
     **Returns**: `BayesRuns`, one per seed.
     """
-    check_plain("Bayes-optimal inference", scenario)
     begin, signs = perf_counter(), signs_of(scenario)
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
-    if scenario.teacher_weights is not None:
-        raise ValueError(
-            "teacher_weights: Bayes-optimal inference is for teachers drawn from N(0, I)"
-        )
     runs = []
     for seed in track(as_seeds(seeds), f"Bayes-optimal message passing, d = {d}", progress):
         messages = BayesMessages(Instance(scenario, d, seed), signs, damping)
@@ -172,9 +165,9 @@ class BayesMessages:
         self.instance, self.signs, self.damping = instance, signs, damping
         # Rounded to single precision: half the memory to pass over, and the noise of rounding is
         # that of no sample.
-        self.tokens = sample(instance).tokens.astype(np.float32) - instance.positions[
-            :, None
-        ].astype(np.float32)
+        drawn, encodings = sample(instance), instance.positions[:, None]
+        self.tokens = drawn.tokens.astype(np.float32) - encodings.astype(np.float32)
+        self.coupling = Coupling(drawn)
         self.u = self.fields(instance.teacher_weights)
 
     def fields(self, weights: np.ndarray) -> np.ndarray:
@@ -189,19 +182,17 @@ class BayesMessages:
     def step(self, state: State) -> State:
         import jax
 
-        d, gamma = self.instance.dimension, self.instance.gamma
+        d = self.instance.dimension
         w = self.fields(state.weights) - np.einsum("lab,lbn->lan", state.variance, state.slopes)
         with jax.enable_x64(True):
             slopes, response = map(
                 np.asarray, _compiled()(self.u, w, np.linalg.inv(state.variance), self.signs)
             )
         V_hat = response / d
-        own = np.einsum("li,ia,lab->ib", gamma, state.weights, V_hat)
         pulled = sum(x.T @ g.T.astype(np.float32) for x, g in zip(self.tokens, slopes, strict=True))
-        B = pulled / np.sqrt(d) + own
-        R = np.linalg.inv(np.eye(V_hat.shape[-1]) + np.einsum("li,lab->iab", gamma, V_hat))
-        variance = np.einsum("li,iab->lab", gamma, R) / d
-        new = State(np.einsum("iab,ib->ia", R, B), variance, slopes)
+        B = pulled / np.sqrt(d) + self.coupling.own(state.weights, V_hat)
+        R = np.linalg.inv(self.coupling.precision(1.0, V_hat))
+        new = State(np.einsum("iab,ib->ia", R, B), self.coupling.response(R), slopes)
         return State(
             *(new + self.damping * (old - new) for new, old in zip(new, state, strict=True))
         )
@@ -222,7 +213,7 @@ def _one(
         before, state = state, messages.step(state)
         outcome = _outcome(messages, before, state, tolerance)
     known = before if outcome == "diverged" else state
-    reached = overlaps_of(instance, known.weights)
+    reached = overlaps(instance, known.weights)
     trace = lambda parts: float(np.trace(parts, axis1=1, axis2=2).mean())
     left = trace(known.variance) / trace(instance.scenario.distribution.rho)
     error = posterior_mean_error(instance, reached, known.variance, rule)
@@ -246,14 +237,6 @@ def _outcome(messages: BayesMessages, before: State, state: State, tolerance: fl
     return "converged" if arrived else "stopped"
 
 
-def overlaps_of(instance: Instance, weights: np.ndarray) -> WeightOverlaps:
-    """q and θ of the posterior mean; it does not look at the encodings, m is zero."""
-    weighted = instance.gamma[:, :, None] * weights
-    product = lambda other: np.einsum("lia,ib->lab", weighted, other) / instance.dimension
-    q, theta = product(weights), product(instance.teacher_weights)
-    return WeightOverlaps(q, np.zeros(q.shape[:2]), theta)
-
-
 def posterior_mean_error(
     instance: Instance, known: WeightOverlaps, variance: np.ndarray, rule: Rule | None = None
 ) -> Estimate:
@@ -268,7 +251,7 @@ def posterior_mean_error(
     scenario, rule = instance.scenario, Sobol(2**16) if rule is None else rule
     length, r_t = scenario.length, scenario.teacher.rank
     points, shares = rule.nodes(4 * length * r_t)
-    rho, numbers = overlaps_of(instance, instance.teacher_weights).q, scenario.teacher.values
+    rho, numbers = overlaps(instance, instance.teacher_weights).q, scenario.teacher.values
     with jax.enable_x64(True):
         average = _error(scenario.teacher.form)
         given = (known.q, known.theta, rho, variance, scenario.distribution.mean_gamma, numbers)
@@ -276,8 +259,7 @@ def posterior_mean_error(
             np.array([float(average(p, s, *given)) for p, s in zip(points, shares, strict=True)])
             / length
         )
-    pooled = float(rule.pool @ each)
-    return Estimate(pooled, float(rule.error(each - pooled)))
+    return pooled(rule, each)
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,7 @@ from ..results.result import Result
 from ..results.tables import brief, numbers, text_table
 from ..scenario.arguments import checked
 from ..scenario.scenario import Scenario
+from ..scenario.validation import shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,7 +179,7 @@ def compare(
     scenario: Scenario,
     d: int | None = None,
     seeds: int | Iterable[int] = 8,
-    starts: Sequence[str] | None = None,
+    starts: str | Sequence[str] | None = None,
     *,
     minimum: str = "reached",
     data: Data | None = None,
@@ -197,14 +198,13 @@ def compare(
 
     **Example**: `print(compare(paper(alpha=2), d=300, seeds=4))`.
     """
-    from ..theory.solver.solve import solve
-    from ..theory.solver.starts import usual_starts
+    from ..theory.solver.solve import solve, starts_of
 
-    starts = usual_starts(scenario) if starts is None else starts
-    unknown = [start for start in starts if start not in STARTS]
-    if unknown or not starts:
+    asked = starts_of(scenario, starts)
+    starts = [start for start in asked if isinstance(start, str) and start in STARTS]
+    if len(starts) < len(asked) or not asked:
         raise ValueError(
-            f"starts: expected some of {', '.join(STARTS)}, which all three have; got {list(starts)}"
+            f"starts: expected some of {', '.join(STARTS)}, which all three have; got {shown(asked)}"
         )
     realised = instances(scenario, d, seeds, data=data)
     seeds, d = [instance.seed for instance in realised], realised[0].dimension

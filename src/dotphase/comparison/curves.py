@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..finite.checks import instances
+from ..finite.checks import instances, several_seeds
 from ..finite.data.instance import Instance
 from ..finite.training.optimisers import GradientDescent
 from ..finite.training.runs import Run
@@ -116,7 +116,7 @@ def compare_curve(
     **Arguments**
 
     - `start`: as in `train`, or a `dotphase.learning.Start`.
-    - `d`, `seeds`: of training.
+    - `d`, `seeds`: of training; two seeds at least, from which the errors are estimated.
     - `steps` or `time`, `step_size`, `paths`, `cut`: as in `learning_curve`.
     - `records`: at how many steps the two are compared.
     - `progress`: True for a bar, or a function `progress(done, total)`.
@@ -125,6 +125,7 @@ def compare_curve(
 
     **Example**: `compare_curve(paper(alpha=1), "positional", d=500, steps=100).worst`
     """
+    seeds = several_seeds(seeds)
     schedule = schedule_of(scenario, steps, time, step_size, 0.0)
     total, size = len(schedule.sizes), float(schedule.sizes[0])
     every = max(1, total // records)
@@ -159,6 +160,9 @@ def _compared(
     if failed:
         raise ValueError(f"step_size: training diverged ({failed[0].reason})")
     steps = runs[0].trajectory.step
+    ended = [found for found in curves if len(found.times) <= steps[-1]]
+    if ended:
+        raise ValueError(f"step_size: the learning curve ended early ({ended[0].reason})")
     seen = [run.recorded for run in runs]
     known = [_theory(found, steps) for found in curves]
     names = seen[0]

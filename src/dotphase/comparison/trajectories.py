@@ -14,6 +14,7 @@ from ..finite.data.sampling import sample
 from ..finite.message_passing.gamp import Gamp
 from ..finite.overlaps import overlaps as finite_overlaps
 from ..finite.training.objective import Objective
+from ..learning.online.decomposition import Decomposition, overlaps_of, signals_at
 from ..numerics.rules import Rule
 from ..overlaps.overlaps import Overlaps
 from ..results.estimate import Estimate
@@ -45,16 +46,9 @@ class NoisyStart:
 
     def weights(self, instance: Instance) -> np.ndarray:
         """The weights of one instance, (d, r_s)."""
-        student = instance.scenario.student
-        noise = self.noise * instance.random("start").standard_normal(
-            (instance.dimension, student.rank)
-        )
-        along = np.sqrt(instance.dimension) * instance.positions[0]
-        return (
-            instance.teacher_weights @ self._columns(instance.scenario)
-            + self.positional * along[:, None]
-            + noise
-        )
+        d, shares = instance.dimension, self._shares(instance.scenario)
+        noise = instance.random("start").standard_normal((d, len(shares)))
+        return signals_at(instance) @ shares.T + self.noise * noise
 
     def overlaps(self, scenario: Scenario) -> Overlaps:
         """Overlaps of those weights as d → ∞ (teacher's weights of unit normals: ⟨π⟩ = 0, ⟨ππᵀ⟩ =
@@ -63,36 +57,19 @@ class NoisyStart:
             raise ValueError(
                 "teacher_weights: state evolution from a noisy start is for teachers of random weights"
             )
-        r_s, E = scenario.student.rank, self._columns(scenario)
-        share, gamma, tau = _table(scenario)
-        ones = np.ones((r_s, r_s))
-        both = np.einsum("k,kl,kab->lab", share, gamma, _second_moment(tau[:, 0], E, self, ones))
-        m = self.positional * np.einsum("k,kl,k->l", share, tau, tau[:, 0])[:, None] * np.ones(r_s)
-        theta = (share @ gamma)[:, None, None] * E.T
-        V = np.broadcast_to(self.response * np.eye(r_s), both.shape)
-        return Overlaps(both, np.array(V), m, theta)
+        shares, groups = self._shares(scenario), len(scenario.distribution.weight)
+        unit = np.eye(len(shares))
+        parts = (np.repeat(part[None], groups, axis=0) for part in (shares, self.noise**2 * unit))
+        q, m, theta = overlaps_of(Decomposition(*parts), scenario.distribution)
+        return Overlaps(q, np.array(np.broadcast_to(self.response * unit, q.shape)), m, theta)
 
-    def _columns(self, scenario: Scenario) -> np.ndarray:
-        spread = np.asarray(scenario.student.spread)
-        E = np.zeros((scenario.teacher.rank, scenario.student.rank))
-        kept = min(len(spread), scenario.teacher.rank)
-        E[:kept] = self.semantic * spread[:kept]
-        return E
-
-
-def _table(scenario: Scenario) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    from ..scenario.distribution import table_of
-
-    share, gamma, tau, *_ = table_of(scenario.tokens, scenario.positions, None)
-    return share, gamma, tau
-
-
-def _second_moment(
-    first: np.ndarray, E: np.ndarray, start: NoisyStart, ones: np.ndarray
-) -> np.ndarray:
-    # ⟨Q_i Q_iᵀ⟩ along each group of directions: teacher, noise and encoding are independent.
-    within = E.T @ E + start.noise**2 * np.eye(len(ones))
-    return within[None] + (start.positional * first)[:, None, None] ** 2 * ones
+    def _shares(self, scenario: Scenario) -> np.ndarray:
+        """Of the encodings and of the teacher, (r_s, L + r_t): all columns have the first encoding."""
+        spread, (r_s, r_t) = np.asarray(scenario.student.spread), scenario.ranks
+        shares, kept = np.zeros((r_s, scenario.length + r_t)), min(len(spread), r_t)
+        shares[:, 0] = self.positional
+        shares[:, scenario.length : scenario.length + kept] = self.semantic * spread[:kept].T
+        return shares
 
 
 @checked
@@ -165,7 +142,9 @@ class Trajectories(Result):
     @property
     def deviations(self) -> np.ndarray:
         """(mean over seeds − theory) in standard errors of the mean, (k, F); zero where neither
-        moves."""
+        moves. At least two seeds are needed."""
+        if len(self.passed) < 2:
+            raise ValueError("seeds: at least two are needed for an error bar, got one")
         mean = self.mean
         gap = mean.value - self.theory
         return np.where(np.abs(gap) > 1e-12, gap / np.maximum(mean.error, 1e-300), 0.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -54,6 +53,14 @@ def as_seeds(seeds: int | Iterable[int]) -> list[int]:
     return listed
 
 
+def several_seeds(seeds: int | Iterable[int]) -> list[int]:
+    """The seeds of a comparison: two at least, whose scatter is its error."""
+    listed = as_seeds(seeds)
+    if len(listed) < 2:
+        raise ValueError("seeds: at least two are needed for an error bar, got one")
+    return listed
+
+
 def check_precision(precision: str) -> None:
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: expected float32 or float64, got {precision!r}")
@@ -82,10 +89,3 @@ def size(count: float) -> str:
     """A number of bytes in words: 3.2 PB."""
     power = 0 if count < 1 else min(int(np.log10(count)) // 3, len(UNITS) - 1)
     return f"{count / 1000.0**power:.3g} {UNITS[power]}"
-
-
-def positive(name: str, value: Any) -> float:
-    """A finite number above zero."""
-    if not isinstance(value, int | float | np.number) or not 0 < value < np.inf:
-        raise ValueError(f"{name}: expected a positive number, got {value!r}")
-    return float(value)

@@ -80,9 +80,8 @@ def lowest_curvatures(
     """
     from scipy.sparse.linalg import aslinearoperator, eigsh
 
-    product = counted(objective.curvature(weights))
-    size = weights.size
-    flat = aslinearoperator(_Hessian(product, weights.shape))
+    hessian = _Hessian(objective.curvature(weights), weights.shape)
+    size, flat = weights.size, aslinearoperator(hessian)
     first = np.random.default_rng(seed).standard_normal(size)
     breadth = min(size, max(40, 4 * count))
     values, vectors = eigsh(flat, k=count, which="SA", v0=first, tol=1e-7, ncv=breadth)  # type: ignore[arg-type]
@@ -95,31 +94,21 @@ def lowest_curvatures(
     norm = objective.relative_gradient(weights, value, gradient)
     slack = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(weights)))
     return Curvature(
-        values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, product.calls
+        values, residuals, vectors.T.reshape(count, *weights.shape), norm, slack, hessian.products
     )
 
 
 class _Hessian:
-    """Products with the Hessian, for whoever asks in flat vectors."""
+    """Products with the Hessian, for whoever asks in flat vectors, and how many there were."""
 
     def __init__(self, product: Callable, shape: tuple[int, ...]) -> None:
         self.product, self.inner = product, shape
         self.shape, self.dtype = (int(np.prod(shape)),) * 2, np.dtype(np.float64)
+        self.products = 0
 
     def matvec(self, v: np.ndarray) -> np.ndarray:
+        self.products += 1
         return self.product(v.reshape(self.inner)).ravel()
-
-
-class counted:
-    """A function that counts its calls."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function: Callable[..., Any] = function
-        self.calls: int = 0
-
-    def __call__(self, *arguments: Any) -> Any:
-        self.calls += 1
-        return self.function(*arguments)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..inner.minima import APART
 from .message_passing.local_problem import LocalProblem
 from .message_passing.response import Coupling
 from .training.objective import Objective
@@ -33,8 +34,7 @@ class Cavity(NamedTuple):
     @property
     def higher(self) -> np.ndarray:
         """Which samples sit in another minimum than their lowest, (n,)."""
-        apart = 1e-3  # two minima closer than this, in units of the fields, are one
-        return np.abs(self.fields - self.lowest).max((0, 1)) > apart
+        return np.abs(self.fields - self.lowest).max((0, 1)) > APART
 
 
 def cavity(objective: Objective, weights: np.ndarray) -> Cavity:

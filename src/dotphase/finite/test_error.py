@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..numerics.rules import GaussHermite, Rule, Sobol, for_smooth, pooled
 from ..results.estimate import Estimate
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form, entries, matrices
@@ -120,9 +120,7 @@ def exact_test_error(instance: Instance, weights: np.ndarray, rule: Rule | None 
             sum(share * float(average(reduced, *node, *numbers)) for share, node in each)
             for each in nodes
         ]
-    errors = 2 * np.array(values) / scenario.length
-    pooled = float(rule.pool @ errors)
-    return Estimate(pooled, float(rule.error(errors - pooled)))
+    return pooled(rule, 2 * np.array(values) / scenario.length)
 
 
 def nodes_of(
@@ -135,11 +133,11 @@ def nodes_of(
     dimensions of their own.
     """
     if scales is None:
-        rule = default_rule(dimension) if rule is None else rule
+        rule = for_smooth(dimension, MOST_NODES, 10) if rule is None else rule
         return rule, [[(1.0, (p, w, None))] for p, w in zip(*rule.nodes(dimension), strict=True)]
     listed = len(scales.s) ** (length if scales.independent else 1)
     if isinstance(rule, GaussHermite) or listed <= LISTED:
-        rule = default_rule(dimension) if rule is None else rule
+        rule = for_smooth(dimension, MOST_NODES, 10) if rule is None else rule
         outcomes = list(zip(*scales.outcomes(length), strict=True))
         each = lambda p, w: [(share, (p, w, s[:, None])) for s, share in outcomes]
         return rule, [each(p, w) for p, w in zip(*rule.nodes(dimension), strict=True)]
@@ -149,13 +147,6 @@ def nodes_of(
     points, weights = rule.nodes(dimension + scales.dimension(length))
     split = lambda p, w: (p[:dimension], w, scales.at(ndtr(p[dimension:])))
     return rule, [[(1.0, split(p, w))] for p, w in zip(points, weights, strict=True)]
-
-
-def default_rule(dimension: int) -> Rule:
-    """Tensor Gauss–Hermite of the highest order that `MOST_NODES` allow if that is at least 10,
-    else Sobol'."""
-    order = int(MOST_NODES ** (1 / dimension) + 1e-9)
-    return GaussHermite(min(order, 40)) if order >= 10 else Sobol(2 * MOST_NODES)
 
 
 def moments(instance: Instance, weights: np.ndarray) -> Moments:

@@ -41,6 +41,7 @@ class Reached:
 
 
 InnerMinimum = Lowest | Reached
+APART = 1e-3  # two minima closer than this, in units of the fields, are one
 MINIMA: dict[str, InnerMinimum] = {"lowest": Lowest(), "reached": Reached()}
 
 
@@ -48,7 +49,6 @@ def as_minimum(minimum: str | InnerMinimum) -> InnerMinimum:
     """The method behind a name."""
     if not isinstance(minimum, str):
         return minimum
-    minimum = {"global": "lowest"}.get(minimum, minimum)
     if minimum not in MINIMA:
         raise ValueError(f"minimum: expected one of {', '.join(MINIMA)}, got {minimum!r}")
     return MINIMA[minimum]

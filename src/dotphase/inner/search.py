@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from ..scenario.attentions.attention import Form
 from .loss import Problem
+from .minima import APART
 from .minimiser import NEARLY, descend
 
 FIRST_STEPS, MORE_STEPS = (
@@ -122,10 +123,9 @@ def _away(z, count: int):
 
 
 def _lowest_two(z, energy, settled, rivals: int) -> Minima:
-    distinct = 1e-3  # two minima closer than this, in units of the fields, are one
     pick = lambda index: jnp.take_along_axis(z, index[None, None, None], 0)[0]
     best = pick(jnp.argmin(energy, axis=0))
-    apart = jnp.abs(z - best).max((1, 2)) > distinct * (1 + jnp.abs(best).max((0, 1)))
+    apart = jnp.abs(z - best).max((1, 2)) > APART * (1 + jnp.abs(best).max((0, 1)))
     elsewhere = jnp.where(apart & settled, energy, jnp.inf)
     gap = elsewhere.min(0) - energy.min(0)
     _, rival_of = jax.lax.top_k(

@@ -8,6 +8,7 @@ import numpy as np
 
 BLOCKS = 20  # of sentences; an error bar from 20 blocks is known to a sixth
 LEAST = 8  # sentences
+FEWEST = 4  # blocks from which an error can be estimated
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,16 +63,17 @@ def entries_of(ids: np.ndarray, causal: bool, most_pairs: int = 4000) -> Entries
     )
     kept = _frequent(pair.ravel(), block, len(words), most_pairs)[pair.ravel()]
     row = sentence * length + i[column]
-    while True:
-        in_row = np.bincount(row[kept], minlength=n * length)
-        alone = kept & (in_row[row] < 2)
-        if not alone.any():
-            break
-        kept &= ~alone
+    kept &= np.bincount(row[kept], minlength=n * length)[row] >= 2
     if not kept.any():
         raise ValueError(
             "sentences: no two words occur together in two different sentences; "
             "more or longer sentences, or fewer different words, are needed"
+        )
+    blocks, block = np.unique(block[kept], return_inverse=True)  # some may have no entries
+    if len(blocks) < FEWEST:
+        raise ValueError(
+            f"sentences: words meet again in {len(blocks)} of {min(n, BLOCKS)} blocks of sentences "
+            f"only, at least {FEWEST} are needed for an error bar; give more sentences"
         )
     used, renumbered = np.unique(pair.ravel()[kept], return_inverse=True)
     shown, place = np.unique(column[kept], return_inverse=True)
@@ -80,7 +82,7 @@ def entries_of(ids: np.ndarray, causal: bool, most_pairs: int = 4000) -> Entries
         query=i[column[kept]],
         key=j[column[kept]],
         row=np.unique(row[kept], return_inverse=True)[1],
-        block=block[kept],
+        block=block,
         place=place,
         pair=renumbered,
         words=words[used],

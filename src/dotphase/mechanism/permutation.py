@@ -22,6 +22,8 @@ from ..results.estimate import Estimate
 from ..results.statistics import over_seeds
 from ..scenario.arguments import array, checked_with, function
 
+KEYS = 3  # that a query sees at least: a correlation over two is 1 or −1
+
 
 class Permutation(NamedTuple):
     """Two correlations, one number per head."""
@@ -47,10 +49,17 @@ def permutation_scores(
 
     **Returns**: a `Permutation`: one positional and one symbolic score per head, with errors.
     """
+    least = KEYS + 1
+    if ids.shape[1] < least:
+        raise ValueError(
+            f"ids: at least {least} tokens per sentence are needed, got {ids.shape[1]}"
+        )
     rng = np.random.default_rng(seed)
     before = head(ids)
-    found = [_one_pass(head, before, ids, causal, rng) for _ in range(repeats)]
-    means = np.nanmean(np.array(found), axis=0)  # (2, n, heads)
+    found = np.array([_one_pass(head, before, ids, causal, rng) for _ in range(repeats)])
+    known = np.isfinite(found)
+    count = known.sum(0)  # (2, n, heads); none where the scores of a sentence are constant
+    means = np.where(known, found, 0.0).sum(0) / np.where(count, count, np.nan)
     return Permutation(*(_over_sentences(each) for each in means))
 
 
@@ -59,7 +68,7 @@ def _one_pass(head, before, ids, causal, rng) -> np.ndarray:
     n, length = ids.shape
     moved, places, queries = ids.copy(), [], []
     for x in range(n):
-        query = int(rng.integers(3, length)) if causal else int(rng.integers(length))
+        query = int(rng.integers(KEYS, length)) if causal else int(rng.integers(length))
         keys = np.delete(np.arange(query if causal else length), [] if causal else query)
         order = rng.permutation(keys)
         moved[x, keys] = ids[x, order]

@@ -38,8 +38,8 @@ def verdict_of(position: Estimate, content: Estimate, threshold: float = THRESHO
     """
     shares = (position, content)
     margins = [abs(s.value - threshold) / s.error if s.error else float("inf") for s in shares]
-    margin = float(min(margins))
-    if not np.isfinite([s.value for s in shares]).all() or margin < SAFE:
+    margin = float(np.min(margins))  # not a number if one of them is
+    if not np.isfinite([s.value for s in shares]).all() or not margin >= SAFE:
         return Verdict("undecided", margin if np.isfinite(margin) else 0.0)
     words = {
         (True, False): "positional",

@@ -9,7 +9,7 @@ where the integrand jumps (as the prox does).
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -97,9 +97,14 @@ class Sobol:
             (np.asarray(deviations) ** 2).sum(0) / (self.replicates * (self.replicates - 3))
         )
 
-    def estimate(self, values: np.ndarray) -> Estimate:
-        mean = np.asarray(values).mean(0)
-        return Estimate(mean, self.error(values - mean))
+    def refined(self, excess: float, budget: int, most: int) -> Sobol:
+        """The same scrambles with more nodes, for an error `excess` times smaller: at most 2^`most`
+        times as many, and no more than `budget`."""
+        # Errors fall about as the power 0.65 of the count.
+        factor = 2 ** int(np.clip(np.ceil(np.log2(excess) / 0.65), 1, most))
+        while factor > 1 and self.count * factor > budget:
+            factor //= 2
+        return replace(self, count=self.count * factor)
 
 
 @checked
@@ -137,8 +142,19 @@ class GaussHermite:
     def error(self, deviations: np.ndarray) -> np.ndarray:
         return np.abs(np.asarray(deviations)).max(0)
 
-    def estimate(self, values: np.ndarray) -> Estimate:
-        return Estimate(values[0], self.error(np.asarray(values) - values[0]))
+
+def pooled(rule: Rule, values: np.ndarray) -> Estimate:
+    """One estimate of what each replicate of a rule says, (replicates, …)."""
+    values = np.asarray(values)
+    mean = np.tensordot(rule.pool, values, axes=1)
+    return Estimate(mean, rule.error(values - mean))
+
+
+def for_smooth(dimension: int, most: int, order: int) -> Rule:
+    """A rule for smooth integrands: tensor Gauss–Hermite of the highest order that `most` nodes
+    allow if that is at least `order`, else scrambled Sobol' points."""
+    highest = int(most ** (1 / dimension) + 1e-9)
+    return GaussHermite(min(highest, 40)) if highest >= order else Sobol(2 * most)
 
 
 BITS = 30  # of a coordinate
@@ -161,9 +177,8 @@ def _scrambled(dimension: int, log2: int, replicates: int, seed: int) -> np.ndar
     weights = 2 ** np.arange(BITS, dtype=np.uint32)
     below = np.arange(BITS)[:, None] - np.arange(log2)
     lower = np.where(below > 0, matrices[..., :log2], below == 0)
-    columns = (lower * weights[::-1, None]).sum(
-        -2, dtype=np.uint32
-    )  # as binary numbers, (replicates, dimension, log2)
+    # As binary numbers, (replicates, dimension, log2).
+    columns = (lower * weights[::-1, None]).sum(-2, dtype=np.uint32)
     turned = np.bitwise_xor.reduce(directions * columns[..., None, :], axis=-1)
     integers = np.empty((replicates, dimension, 2**log2), np.uint32)
     integers[..., 0] = shifts @ weights

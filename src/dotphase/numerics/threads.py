@@ -29,7 +29,7 @@ def in_parallel(
     such call."""
     jobs = list(jobs)
     if getattr(_here, "working", False) or len(jobs) < 2 or (workers or available_cores()) < 2:
-        yield from map(work, jobs)
+        yield from map(in_double(work), jobs)
         return
 
     if workers is None:
@@ -68,9 +68,8 @@ def at_once(work: Callable[[T], R], jobs: Sequence[T]) -> list[R]:
 
     others = [_pool().submit(in_double(take)) for _ in range(helpers)]
     take()
-    for other in (
-        others
-    ):  # a helper that has not begun is not waited for: there is nothing left for it to do
+    # A helper that has not begun is not waited for: there is nothing left for it to do.
+    for other in others:
         if not other.cancel() and len(results) < len(jobs):
             other.result()
     return [results[place] for place in range(len(jobs))]

@@ -21,10 +21,6 @@ class Layout:
     parts: tuple[tuple[str, tuple[int, ...]], ...]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.parts)
-
-    @property
     def sizes(self) -> list[int]:
         return [prod(shape) for _, shape in self.parts]
 
@@ -34,7 +30,7 @@ class Layout:
 
     @property
     def owner(self) -> np.ndarray:
-        """Which part each entry belongs to, as an index into `names`, (size,)."""
+        """Which part each entry belongs to, as an index into `parts`, (size,)."""
         return np.repeat(np.arange(len(self.parts)), self.sizes)
 
     def split(self, flat: Any) -> list[Any]:

@@ -3,6 +3,7 @@ teacher."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -34,6 +35,16 @@ class WeightOverlaps(NamedTuple):
             "m": np.linalg.norm(self.m, axis=-1),
             "theta": np.linalg.norm(self.theta, axis=(-2, -1)),
         }
+
+    @property
+    def mean_sizes(self) -> dict[str, Any]:
+        """The `sizes` averaged over tokens."""
+        return {name: size.mean(-1) for name, size in self.sizes.items()}
+
+    @classmethod
+    def stacked(cls, several: Iterable[WeightOverlaps]) -> WeightOverlaps:
+        """Several as one, with a new first axis."""
+        return cls(*map(np.stack, zip(*several, strict=True)))
 
 
 class Overlaps(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..scenario.names import LETTERS
 from ..scenario.scenario import Scenario
 from .estimate import Estimate
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-LETTERS = {"sample_ratio": "α", "ridge": "λ", "token_deviation": "σ", "mixing": "ω"}
 MOST_ROWS = 12  # of a table for people
 Rows = Sequence[Mapping[str, Any]]
 

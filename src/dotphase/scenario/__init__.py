@@ -3,7 +3,8 @@
 Read `scenario.py` first: the one object that goes to theory, training and data. `attentions/` has
 teachers and students, `tokens.py` and `scales.py` the tokens, `distribution.py` what the theory
 needs of them, `presets.py` the paper's task, `files.py` and `tables.py` scenario files, `names.py`
-the names of numbers (α is `alpha` is `sample_ratio`).
+the names of numbers (α is `alpha` is `sample_ratio`). `arguments.py`, `checks.py` and
+`validation.py` say what is refused, and `random_scenarios.py` draws scenarios for tests.
 """
 
 import lazy_loader

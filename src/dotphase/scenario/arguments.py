@@ -40,6 +40,7 @@ def _checked(function: Any, special: dict[str, Check]) -> Any:
     checks = {
         name: special.get(name) or CHECKS.get(name) or by_annotation(parameter.annotation)
         for name, parameter in form.parameters.items()
+        if parameter.kind not in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     }
     known = {name: check for name, check in checks.items() if check is not None}
 
@@ -106,6 +107,13 @@ def whole(least: int = 1, most: int = LARGEST) -> Check:
 
 def number(above: bool = False, most: float = float("inf")) -> Check:
     return lambda name, value: finite_number(name, value, above, most)
+
+
+def below_one(name: str, value: Any) -> float:
+    held = finite_number(name, value)
+    if held >= 1:
+        raise ValueError(f"{name}: must be at least 0 and below 1, got {held:g}")
+    return held
 
 
 def word(*allowed: str) -> Check:
@@ -300,6 +308,15 @@ def _rule(name: str, value: Any) -> None:
         kind("Rule", example="dotphase.Sobol(4096)")(name, value)
 
 
+def _rules(name: str, value: Any) -> None:
+    listed(name, value)
+    if hasattr(value, "__len__"):
+        if not len(value):
+            raise ValueError(f"{name}: expected one at least, got none")
+        for each in value:
+            _rule(name, each)
+
+
 def _seeds(name: str, value: Any) -> int | None:
     if (
         isinstance(value, Iterable)
@@ -406,7 +423,7 @@ ANNOTATIONS: dict[str, Check] = {
     "Sequence[Any]": listed,
     "Sequence[Estimate]": listed_kind("Estimate"),
     "Sequence[Scores]": listed_kind("Scores"),
-    "Sequence[Rule]": listed_kind("Sobol", "GaussHermite"),
+    "Sequence[Rule]": _rules,
     "Iterable[Overlaps]": _overlaps,
     "StepSize": _step_size,
     "dict[str, Any]": mapping,
@@ -470,7 +487,8 @@ CHECKS: dict[str, Check] = {
     "patience": number(),
     "rtol": number(above=True),
     "tolerance": number(above=True),
-    "damping": number(most=1),
+    "damping": below_one,
+    "momentum": below_one,
     "rate": number(above=True),
     "hint": number(),
     "causal": flag,

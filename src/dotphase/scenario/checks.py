@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arguments import CHECKS
 from .attentions.attention import Attention, Form, kept_by_content, lifted, matrices
 
 if TYPE_CHECKING:
     from .scenario import Scenario
-
-
-def check_scenario(scenario: Any) -> None:
-    """Refuse what is no scenario, where no function with `@checked` has done so."""
-    CHECKS["scenario"]("scenario", scenario)
 
 
 def check_attention(role: str, attention: Attention, length: int) -> None:

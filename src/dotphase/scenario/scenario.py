@@ -16,7 +16,7 @@ from .distribution import Distribution, distribution_of
 from .names import ALIASES as ALIASES
 from .names import spelled_as, word_of
 from .tokens import Positions, Tokens
-from .validation import finite_number, freeze, thaw, whole_number
+from .validation import finite_number, freeze, thaw
 
 NUMBERS = ("sample_ratio", "ridge")
 PARTS = ("teacher", "student", "tokens", "positions", "teacher_weights", "dimension")
@@ -87,26 +87,12 @@ class Scenario:
     dimension: int | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in (
-            ("teacher", Attention),
-            ("student", Attention),
-            ("tokens", Tokens),
-            ("positions", Positions),
-        ):
-            if not isinstance(getattr(self, name), kind):
-                raise ValueError(
-                    f"{name}: expected {kind.__name__}, got {type(getattr(self, name)).__name__}"
-                )
-        object.__setattr__(
-            self, "sample_ratio", finite_number("sample_ratio", self.sample_ratio, above=True)
-        )
-        object.__setattr__(self, "ridge", finite_number("ridge", self.ridge))
+        ratio = finite_number("sample_ratio", self.sample_ratio, above=True)
+        object.__setattr__(self, "sample_ratio", ratio)
         if self.teacher_weights is not None:
             object.__setattr__(
                 self, "teacher_weights", freeze("teacher_weights", self.teacher_weights, ndim=2)
             )
-        if self.dimension is not None:
-            object.__setattr__(self, "dimension", whole_number("dimension", self.dimension))
         _check_table(self)
         for role in ("teacher", "student"):
             check_attention(role, getattr(self, role), self.length)
@@ -168,17 +154,8 @@ class Scenario:
 
             scenario.vary(sample_ratio=1.5, mixing=0.2)
         """
-        scenario, known = (
-            self,
-            (
-                *NUMBERS,
-                *PARTS,
-                *self.teacher.parameters,
-                *self.student.parameters,
-                "token_deviation",
-            ),
-        )
-        given = spelled_as(known, changes)
+        scenario, parameters = self, (*self.teacher.parameters, *self.student.parameters)
+        given = spelled_as((*NUMBERS, *PARTS, *parameters, "token_deviation"), changes)
         own = {name: given.pop(name) for name in (*PARTS, *NUMBERS) if name in given}
         scenario = replace(scenario, **own) if own else scenario
         for name, value in given.items():

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from .arguments import array, checked, checked_with
 from .scales import Scales
-from .validation import finite_number, freeze, thaw, whole_number
+from .validation import finite_number, freeze, thaw
 
 
 @checked
@@ -192,7 +192,6 @@ def isotropic(length: int, deviation: float | ArrayLike = 1.0) -> Tokens:
 
     **Example**: `isotropic(2, deviation=0.5)`.
     """
-    length = whole_number("length", length)
     sigma = thaw(freeze("token_deviation", deviation))
     if sigma.ndim > 1 or (sigma.ndim == 1 and len(sigma) != length):
         raise ValueError(
@@ -237,7 +236,7 @@ def exponential_correlation(length: int, decay: float) -> np.ndarray:
 
     **Example**: `correlated(3, 0.5, exponential_correlation(3, 0.4))`.
     """
-    length, factor = whole_number("length", length), float(thaw(freeze("decay", decay, ndim=0)))
+    factor = float(thaw(freeze("decay", decay, ndim=0)))
     if not -1 < factor < 1:
         raise ValueError(f"decay: must lie between -1 and 1, got {factor:g}")
     apart = np.abs(np.subtract.outer(np.arange(length), np.arange(length)))
@@ -312,7 +311,7 @@ def in_groups(tokens: Tokens, positions: Positions, groups: int) -> tuple[Tokens
 
     **Example**: `scenario.vary(**dict(zip(("tokens", "positions"), in_groups(tokens, positions, 8))))`.
     """
-    groups, w, tau = whole_number("groups", groups), tokens.share, positions.tau
+    w, tau = tokens.share, positions.tau
     if len(tau) != len(w):
         raise ValueError(f"positions: expected {len(w)} rows, as the tokens have, got {len(tau)}")
     order = np.argsort(-np.einsum("kll->k", tokens.Gamma), kind="stable")

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..inner.loss import applied, scaled
 from ..numerics.precision import in_double
-from ..numerics.rules import GaussHermite, Rule, Sobol
+from ..numerics.rules import GaussHermite, Rule, Sobol, pooled
 from ..overlaps.correlated import grouped
 from ..results.estimate import Estimate
 from ..results.result import Result
@@ -48,7 +48,7 @@ class Baseline(Result):
 
 @in_double
 @checked
-def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
+def linear_baseline(scenario: Scenario, *, rule: Rule | None = None) -> Baseline:
     """The test error of the linear positional baseline in the limit.
 
     **Arguments**: `scenario`; `rule`, of the average over u; Gauss–Hermite in up to four dimensions
@@ -74,15 +74,15 @@ def linear_baseline(scenario: Scenario, rule: Rule | None = None) -> Baseline:
     G = _gram(distribution.mean_Gamma, scale, replicates)
     TG = np.einsum("ijrn,jkrn->ikrn", T, G)
     mean = lambda each: np.einsum("ijrn,rn->rij", np.broadcast_to(each, T.shape), weights)
-    pooled = lambda each: np.einsum("r,rij->ij", rule.pool, each)
-    W = np.linalg.solve(pooled(mean(G)), pooled(mean(TG)).T).T
+    over = lambda each: np.einsum("r,rij->ij", rule.pool, each)
+    W = np.linalg.solve(over(mean(G)), over(mean(TG)).T).T
     # Of every replicate its error at the pooled W, of which W's own error is none to first order: W
     # is the best.
     square = np.einsum("ijrn,ijrn,rn->r", T, TG, weights)
     each = (
         square - 2 * np.einsum("ij,rij->r", W, mean(TG)) + np.einsum("ij,rjk,ik->r", W, mean(G), W)
     )
-    return _estimated(rule, each / length, W)
+    return Baseline(pooled(rule, each / length), W)
 
 
 def _gram(rho: np.ndarray, scale: np.ndarray | None, replicates: int) -> np.ndarray:
@@ -98,11 +98,7 @@ def _of_means(rule: Rule, T: np.ndarray, weights: np.ndarray, rho: np.ndarray) -
     square = np.einsum("ijrn,rn,j->r", T**2, weights, rho)
     # E Tr[(T − W) ρ (T − W)ᵀ] = E Tr[T ρ Tᵀ] − Tr[W ρ Wᵀ] at W = E[T]; to first order W's own error
     # does not matter.
-    pooled = np.einsum("r,rij->ij", rule.pool, W)
-    cross = np.einsum("ij,rij,j->r", pooled, W, rho)
-    return _estimated(rule, (square - 2 * cross + (pooled**2 @ rho).sum()) / len(rho), pooled)
-
-
-def _estimated(rule: Rule, each: np.ndarray, weights: np.ndarray) -> Baseline:
-    value = float(rule.pool @ each)
-    return Baseline(Estimate(value, float(rule.error(each - value))), weights)
+    best = np.einsum("r,rij->ij", rule.pool, W)
+    cross = np.einsum("ij,rij,j->r", best, W, rho)
+    each = (square - 2 * cross + (best**2 @ rho).sum()) / len(rho)
+    return Baseline(pooled(rule, each), best)

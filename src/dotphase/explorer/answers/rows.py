@@ -11,6 +11,7 @@ import numpy as np
 
 from ...results.json import plain
 from ...theory.baseline import linear_baseline
+from ...theory.branches.phases import margin_between
 from ...theory.solver.solution import USABLE, Solution, SolveError
 
 Pair = Sequence[Solution]  # semantic, positional
@@ -47,9 +48,8 @@ def _losses_apart(pair: Pair) -> tuple[float, float] | None:
     semantic, positional = pair
     if not all(solution.outcome in USABLE for solution in pair):
         return None
-    # The same nodes.
-    error = semantic.rule.error(semantic.deviations.train_loss - positional.deviations.train_loss)
-    return float(semantic.train_loss.value - positional.train_loss.value), float(error)
+    margin = margin_between(positional, semantic)
+    return float(margin.value), float(margin.error)
 
 
 def _above_the_baseline(semantic: Solution) -> tuple[float, float] | None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...numerics.matrix_root import symmetric_root
 from ...scenario.arguments import checked
-from ...scenario.checks import check_scenario
 from ...scenario.distribution import Table, table_of
 from ...scenario.scenario import Scenario
 from ...scenario.validation import whole_number
@@ -43,7 +42,6 @@ class Instance:
     data: Data | None = None
 
     def __post_init__(self) -> None:
-        check_scenario(self.scenario)
         if self.data is not None:
             object.__setattr__(self, "data", as_data(self.data))
             _check_data(self.data, self.scenario, self.dimension)

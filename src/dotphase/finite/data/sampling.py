@@ -127,7 +127,12 @@ def sample(
 
         sample(paper(alpha=2.0), d=1000, seed=0).tokens.shape   # (2, 2000, 1000)
     """
-    instance = scenario if isinstance(scenario, Instance) else Instance(scenario, d or 0, seed)
+    if isinstance(scenario, Instance):
+        instance = scenario
+    elif d is None:
+        raise ValueError("d: give the dimension; it can be left out only with an instance")
+    else:
+        instance = Instance(scenario, d, seed)
     check_precision(precision)
     count = instance.sample_count if count is None else count
     check_memory(instance, count, precision)

@@ -16,8 +16,7 @@ from ...results.result import Result
 from ...results.tables import per_token
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
-from ...scenario.validation import whole_number
-from ..checks import instances, positive
+from ..checks import instances
 from ..data.instance import Instance
 from ..data.source import Data
 from ..overlaps import overlaps
@@ -49,14 +48,6 @@ class State(NamedTuple):
     fields: np.ndarray
 
 
-class Info(NamedTuple):
-    """What an iteration saw: `response_hat` V̂, shaped like V; `several`, the share with rival
-    minima."""
-
-    response_hat: np.ndarray
-    several: float
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Messages(Result):
     """The trajectory of message passing, each with a first axis over iterations (0 is the start).
@@ -77,8 +68,8 @@ class Messages(Result):
         return f"{len(self.several) - 1} iterations of message passing, gradient norm {self.gradient_norm[-1]:.1e}"
 
     def rows(self) -> list[dict[str, Any]]:
-        sizes = {name: each.mean(-1) for name, each in self.overlaps.sizes.items()}
-        columns = {"gradient_norm": self.gradient_norm, "several": self.several, **sizes}
+        columns = {"gradient_norm": self.gradient_norm, "several": self.several}
+        columns |= self.overlaps.mean_sizes
         each = zip(*columns.values(), strict=True)
         return [
             {"iteration": k, **dict(zip(columns, entries, strict=True))}
@@ -116,7 +107,6 @@ class Gamp:
     """
 
     def __init__(self, objective: Objective, damping: float = 0.0, minimum: str = "lowest") -> None:
-        _check_damping(damping)
         self.objective, self.damping, self.minimum = objective, damping, as_minimum(minimum).name
         self.coupling = Coupling(objective.sample)
         self.local = LocalProblem(objective)
@@ -127,19 +117,15 @@ class Gamp:
         fields = self.objective.fields(weights)
         return State(weights, self.coupling.first(response), np.zeros_like(fields), fields)
 
-    def step(self, state: State, everywhere: bool = True) -> tuple[State, Info]:
-        """One iteration, moved only by 1 − damping of its way.
+    def step(self, state: State, everywhere: bool = True) -> tuple[State, float]:
+        """One iteration, moved only by 1 − damping of its way, and the share of samples with rival
+        minima that it saw.
 
         `everywhere`: find the minimum z* of every sample anew, the lowest or the reached one; else
         each stays with the one it is in.
         """
-        how, near, ridge = (
-            self.minimum if everywhere else "nearest",
-            state.fields,
-            self.objective.ridge,
-        )
-        if how == "reached":
-            near = self.local.signal(state.weights)
+        how, ridge = self.minimum if everywhere else "nearest", self.objective.ridge
+        near = self.local.signal(state.weights) if how == "reached" else state.fields
         w = self.objective.fields(state.weights) - self.coupling.felt(state.response, state.slopes)
         found = self.local.prox(w, state.response, near, how)
         V_hat = self.coupling.admissible(ridge, -found.slope_response / self.objective.dimension)
@@ -151,7 +137,7 @@ class Gamp:
         moved = [
             blend(new, old) for new, old in zip((weights, V, found.slopes), state[:3], strict=True)
         ]
-        return State(moved[0], moved[1], moved[2], found.fields), Info(V_hat, found.several)
+        return State(moved[0], moved[1], moved[2], found.fields), found.several
 
 
 @checked
@@ -192,21 +178,15 @@ def gamp(
 
     **Example**: `gamp(paper(alpha=2), d=500, start="semantic", seeds=4).test_error`.
     """
-    limits = whole_number("searching", searching, least=0), whole_number("iterations", iterations)
-    _check_damping(damping)
+    limits = searching, iterations
     as_minimum(minimum)
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
     d = realised[0].dimension
     runs = [
-        _one(instance, start, damping, limits, positive("tolerance", tolerance), response, minimum)
+        _one(instance, start, damping, limits, tolerance, response, minimum)
         for instance in track(realised, f"message passing, d = {d}", progress)
     ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
-
-
-def _check_damping(damping: float) -> None:
-    if not 0 <= damping < 1:
-        raise ValueError(f"damping: must be at least 0 and below 1, got {damping!r}")
 
 
 def _one(
@@ -247,8 +227,7 @@ def _iterate(
                 f"gradient norm {norm:.1e} after {iteration} iterations, asked for {tolerance:.1e}"
             )
             return Descent(weights, value, norm, iteration, 2 * iteration + 1, outcome, reason)
-        state, info = method.step(state, everywhere=iteration < searching)
-        several = info.several
+        state, several = method.step(state, everywhere=iteration < searching)
     raise AssertionError("unreachable")
 
 
@@ -257,7 +236,11 @@ def _stationarity(objective: Objective, weights: np.ndarray) -> tuple[float, flo
     return value, objective.relative_gradient(weights, value, gradient)
 
 
-def _messages(rows: list) -> Messages:
+def _messages(rows: list) -> Messages | None:
+    """The trajectory; None after a divergence before the first iteration."""
+    if not rows:
+        return None
     values, responses, norms, several = zip(*rows, strict=True)
-    stacked = WeightOverlaps(*map(np.stack, zip(*values, strict=True)))
-    return Messages(stacked, np.stack(responses), np.array(norms), np.array(several))
+    return Messages(
+        WeightOverlaps.stacked(values), np.stack(responses), np.array(norms), np.array(several)
+    )

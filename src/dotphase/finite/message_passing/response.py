@@ -22,11 +22,6 @@ class Coupling:
         self.gamma, self.Gamma, self.scales = instance.gamma, instance.Gamma, sample.scales
         self.dimension, self.rank = instance.dimension, sample.scenario.student.rank
 
-    @property
-    def plain(self) -> bool:
-        """Whether tokens are on their own and all of one scale."""
-        return self.Gamma is None and self.scales is None
-
     def first(self, response: np.ndarray | float) -> np.ndarray:
         """V to begin with; a number stands for that multiple of the identity, token by token."""
         length, rank = len(self.gamma), self.rank

@@ -36,10 +36,6 @@ from .objective import Objective
 MEMORY = 4e9  # bytes of tokens above which they go to a file
 
 
-def _checksum(body: bytes) -> int:
-    return zlib.crc32(body)
-
-
 class Tape:
     """Questions and answers in a file: a digest of the question, then arrays, each record with
     length and checksum."""
@@ -58,7 +54,7 @@ class Tape:
             file.seek(self.place)
             head = file.read(12)
             body = file.read(int.from_bytes(head[:8], "little")) if len(head) == 12 else b""
-        if len(head) < 12 or _checksum(body).to_bytes(4, "little") != head[8:]:
+        if len(head) < 12 or zlib.crc32(body).to_bytes(4, "little") != head[8:]:
             self.recorded = self.place
             return None
         if body[:32] != question:
@@ -81,7 +77,7 @@ class Tape:
             file.seek(self.place)
             file.truncate()
             file.write(
-                len(body).to_bytes(8, "little") + _checksum(body).to_bytes(4, "little") + body
+                len(body).to_bytes(8, "little") + zlib.crc32(body).to_bytes(4, "little") + body
             )
             file.flush()
             if time.monotonic() > self.synced + sync:

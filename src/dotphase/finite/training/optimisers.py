@@ -17,8 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ...scenario.arguments import checked
-from ...scenario.validation import whole_number
-from ..checks import positive
+from ...scenario.validation import finite_number, whole_number
 from .objective import Objective
 
 Watch = Callable[[int, np.ndarray, float], None]
@@ -61,9 +60,6 @@ class GradientDescent:
     steps: int = 5000
     tolerance: float = 1e-8
 
-    def __post_init__(self) -> None:
-        _check(self)
-
     def minimise(
         self, objective: Objective, start: np.ndarray, watch: Watch | None = None
     ) -> Descent:
@@ -87,7 +83,6 @@ class Adam:
     decay: tuple[float, float] = (0.9, 0.999)
 
     def __post_init__(self) -> None:
-        _check(self)
         if len(self.decay) != 2 or not all(0 <= b < 1 for b in self.decay):
             raise ValueError(
                 f"decay: expected two numbers of at least 0 and below 1, got {self.decay!r}"
@@ -99,13 +94,6 @@ class Adam:
         import optax
 
         return _iterate(self, objective, start, watch, optax.adam(self.rate, *self.decay))
-
-
-def _check(method: GradientDescent | Adam | LBFGS) -> None:
-    whole_number("steps", method.steps)
-    for name in ("rate", "tolerance", "longest"):
-        if hasattr(method, name):
-            positive(name, getattr(method, name))
 
 
 def _iterate(
@@ -162,7 +150,7 @@ class LBFGS:
     longest: float = 0.1
 
     def __post_init__(self) -> None:
-        _check(self)
+        finite_number("longest", self.longest, above=True)
         whole_number("memory", self.memory)
 
     def minimise(

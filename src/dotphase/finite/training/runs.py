@@ -37,7 +37,7 @@ class Trajectory(Result):
         return f"{len(self.step)} records up to step {self.step[-1]}"
 
     def rows(self) -> list[dict[str, Any]]:
-        columns = {"step": self.step, "loss": self.loss, **_token_means(self.overlaps)}
+        columns = {"step": self.step, "loss": self.loss, **self.overlaps.mean_sizes}
         return [
             dict(zip(columns, entries, strict=True))
             for entries in zip(*columns.values(), strict=True)
@@ -85,7 +85,7 @@ class Run(Result):
         each, and the test error at the end, (1,)."""
         path, end = self.trajectory, self.test_error
         return {
-            **{name: size.mean(-1) for name, size in path.overlaps.sizes.items()},
+            **path.overlaps.mean_sizes,
             "train_loss": path.loss,
             "test_error": np.array([np.nan if end is None else float(end.value)]),
         }
@@ -99,7 +99,7 @@ class Run(Result):
         sizes = (
             dict.fromkeys(("q", "m", "theta"))
             if self.overlaps is None
-            else _token_means(self.overlaps)
+            else self.overlaps.mean_sizes
         )
         counts = ("gradient_norm", "steps", "evaluations", "teacher_excess", "seconds")
         entries = lambda listed: {name: getattr(self, name) for name in listed}
@@ -149,12 +149,11 @@ class Runs(Result):
         return tuple(mechanism_of(run.overlaps, gamma, self.dimension) for run in self.runs)
 
     def arrays(self) -> dict[str, Any]:
-        answered = [run for run in self.runs if run.overlaps is not None]
-        if len(answered) < len(
-            self.runs
-        ):  # an array has no room for a seed without an answer; the rows have
+        answered = [run.overlaps for run in self.runs if run.overlaps is not None]
+        # An array has no room for a seed without an answer; the rows have.
+        if len(answered) < len(self.runs):
             return {}
-        return per_token(_stacked([run.overlaps for run in answered]), lead=("seed",))
+        return per_token(WeightOverlaps.stacked(answered), lead=("seed",))
 
     def __str__(self) -> str:
         lines = [self.headline, f"  {brief(self.scenario)}"]
@@ -233,15 +232,6 @@ class Runs(Result):
             "reasons": sorted({run.reason for run in self.runs if run.outcome == "diverged"}),
             "seconds": self.seconds,
         }
-
-
-def _token_means(overlaps: WeightOverlaps) -> dict[str, Any]:
-    return {name: size.mean(-1) for name, size in overlaps.sizes.items()}
-
-
-def _stacked(several: Any) -> WeightOverlaps:
-    """WeightOverlaps with a new first axis."""
-    return WeightOverlaps(*map(np.stack, zip(*several, strict=True)))
 
 
 def mechanism_of(overlaps: WeightOverlaps | None, gamma: np.ndarray, d: int) -> str:

@@ -23,12 +23,6 @@ class Random:
 
     scale: float = RANDOM_SCALE
 
-    def __post_init__(self) -> None:
-        if not self.scale > 0 or not np.isfinite(self.scale):
-            raise ValueError(
-                f"start: the scale of a random start must be positive, got {self.scale!r}"
-            )
-
     def __str__(self) -> str:
         return "random" if self.scale == RANDOM_SCALE else f"random(scale={self.scale:g})"
 

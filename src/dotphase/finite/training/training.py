@@ -84,7 +84,7 @@ def _train_one(
     objective = objective_of(instance, precision)
     recorder = None if record is None else _Recorder(instance, record)
     end = method.minimise(objective, weights, recorder)
-    return answer(instance, end, begin, recorder and recorder.trajectory)
+    return answer(instance, end, begin, None if recorder is None else recorder.trajectory)
 
 
 def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = None) -> Run:
@@ -118,13 +118,12 @@ class _Recorder:
             )
 
     @property
-    def trajectory(self) -> Trajectory:
+    def trajectory(self) -> Trajectory | None:
+        """What was recorded; None after a divergence before the first record."""
+        if not self.rows:
+            return None
         steps, losses, values = zip(*self.rows, strict=True)
-        return Trajectory(
-            np.array(steps),
-            np.array(losses),
-            WeightOverlaps(*map(np.stack, zip(*values, strict=True))),
-        )
+        return Trajectory(np.array(steps), np.array(losses), WeightOverlaps.stacked(values))
 
 
 def as_optimiser(optimiser: str | Optimiser, precision: str = "float64") -> Optimiser:

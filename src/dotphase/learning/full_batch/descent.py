@@ -102,7 +102,9 @@ class Descent:
             report(step)
             if size is not None:
                 self._step(g, size, schedule.momentum, pending)
-        overlaps = WeightOverlaps(*map(np.stack, zip(*found, strict=True)))
+        if not found:
+            raise ValueError("start: the loss is not finite at the first weights")
+        overlaps = WeightOverlaps.stacked(found)
         ending = len(self.modes.group), pending.overflow, len(found) <= len(schedule.sizes)
         correlation = self._correlation(amplitudes)
         return History(overlaps, np.array(losses), np.array(sizes), *ending, correlation)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...numerics.progress import Progress, reporting
-from ...numerics.rules import Sobol
+from ...numerics.rules import Sobol, pooled
 from ...overlaps.overlaps import WeightOverlaps
 from ...results.estimate import Estimate
 from ...results.json import plain
@@ -198,7 +198,7 @@ def learning_curve(
         reason=reason,
         seconds=perf_counter() - begin,
         kept=kept[: len(found.correlation)],
-        correlation=rule.estimate(np.moveaxis(found.correlation, -1, 0)) if kept else None,
+        correlation=pooled(rule, np.moveaxis(found.correlation, -1, 0)) if kept else None,
     )
 
 
@@ -226,11 +226,11 @@ def _test_errors(found: History, loss: SampleLoss, rule: Sobol) -> np.ndarray:
 
 def _estimates(found: History, test_errors: np.ndarray, rule: Sobol) -> dict[str, Estimate]:
     """The observables along time, with the errors of the mean over replicates."""
-    values = {name: size.mean(-1) for name, size in found.overlaps.sizes.items()}
+    values = found.overlaps.mean_sizes
     values["train_loss"] = found.loss + found.ridge
     values["test_error"] = test_errors
     values["ridge_loss"] = found.ridge
-    return {name: rule.estimate(value.swapaxes(0, 1)) for name, value in values.items()}
+    return {name: pooled(rule, value.swapaxes(0, 1)) for name, value in values.items()}
 
 
 def _outcome(found: History, schedule: Schedule, known: dict[str, Estimate]) -> tuple[str, str]:

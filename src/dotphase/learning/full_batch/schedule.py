@@ -33,9 +33,6 @@ def schedule_of(
     momentum: float,
 ) -> Schedule:
     """The steps that a call asks for: a number of steps, or the sum of their sizes."""
-    momentum = finite_number("momentum", momentum)
-    if momentum >= 1:
-        raise ValueError(f"momentum: at least 0 and below 1, got {momentum:g}")
     if step_size is not None and np.ndim(step_size):
         return Schedule(_sequence(steps, time, step_size), momentum)
     size = default_step(scenario) if step_size is None else _positive("step_size", step_size)

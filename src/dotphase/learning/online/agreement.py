@@ -62,6 +62,8 @@ def agreement(simulation: Simulation, rule: Rule | None = None) -> Agreement:
     Every seed is compared with the equations from what its own weights were made of, in the distribution of
     its own instance: what is left is the noise of the samples, and corrections of order 1/d.
     """
+    if len(simulation.overlaps) < 2:
+        raise ValueError("simulation: at least two seeds are needed for an error bar, got one")
     step = simulation.step
     options: dict[str, Any] = {"ridge": step.ridge, "rule": rule or _cheap(simulation)}
     limits = [

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...finite.data.instance import Instance
+from ...finite.training.starts import NAMES, RANDOM_SCALE
 from ...numerics.matrix_root import symmetric_root
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.arguments import checked
@@ -29,9 +30,6 @@ from ...scenario.distribution import Distribution
 from ...scenario.scenario import Scenario
 from ...scenario.validation import shown, thaw
 
-NAMES = ("semantic", "positional", "mixed", "random")
-RANDOM_SCALE = 0.1
-
 
 class Decomposition(NamedTuple):
     """`shares`: F, (K, r_s, L + r_t); `noise`: Δ, (K, r_s, r_s). Further axes (replicates, times)
@@ -39,6 +37,12 @@ class Decomposition(NamedTuple):
 
     shares: Any
     noise: Any
+
+
+def signals_at(instance: Instance) -> np.ndarray:
+    """X along every direction of an instance, (d, L + r_t)."""
+    encodings = np.sqrt(instance.dimension) * instance.positions.T
+    return np.hstack([encodings, instance.teacher_weights])
 
 
 def overlaps_of(decomposition: Decomposition, distribution: Distribution) -> WeightOverlaps:
@@ -72,8 +76,6 @@ class Start:
     apart: bool = False
 
     def __post_init__(self) -> None:
-        if not np.isfinite([self.semantic, self.positional, self.noise]).all() or self.noise < 0:
-            raise ValueError(f"start: shares must be finite and the noise not negative, got {self}")
         if self.semantic == self.positional == self.noise == 0:
             raise ValueError(
                 "start: Q = 0 does not move; make semantic, positional or noise nonzero"
@@ -90,10 +92,9 @@ class Start:
     def weights(self, instance: Instance) -> np.ndarray:
         """Such weights at finite d, (d, r_s)."""
         scenario, d = instance.scenario, instance.dimension
-        joint = np.hstack([np.sqrt(d) * instance.positions.T, instance.teacher_weights])
         shares = np.concatenate([self._encodings(scenario), self._teacher(scenario)], axis=1)
         noise = instance.random("start").standard_normal((d, scenario.student.rank))
-        return joint @ shares.T + self.noise * noise
+        return signals_at(instance) @ shares.T + self.noise * noise
 
     def _encodings(self, scenario: Scenario) -> np.ndarray:
         shares = np.zeros((scenario.student.rank, scenario.length))
@@ -150,9 +151,7 @@ def at_dimension(
 def measured(instance: Instance, weights: np.ndarray) -> tuple[Decomposition, Distribution]:
     """What given weights, (d, r_s), are made of, and the distribution of directions of this very instance."""
     gamma, kind = np.unique(instance.gamma.T, axis=0, return_inverse=True)
-    joint = np.hstack(
-        [np.sqrt(instance.dimension) * instance.positions.T, instance.teacher_weights]
-    )
+    joint = signals_at(instance)
     weight, moment, shares, noise = [], [], [], []
     for k in range(len(gamma)):
         X, Q = joint[kind.ravel() == k], weights[kind.ravel() == k]

@@ -7,7 +7,7 @@ t = steps/d, d → ∞,
     dF_k/dt = −η ( D_k F_k + [E∂_1 … E∂_L | Σ_l γ_kl J_l] ),   D_k = λ₁ + Σ_l γ_kl H_l,
     dΔ_k/dt = −η ( D_k Δ_k + Δ_k D_kᵀ ) + η² Σ_l γ_kl E[∂_l ∂_lᵀ],
 
-for every kind k of direction, with the averages of `averages.py`. At fixed ηt and η → 0 it is
+for every group k of directions, with the averages of `averages.py`. At fixed ηt and η → 0 it is
 gradient flow on the population loss E[ℓ] + (λ₁/2)⟨Q²⟩. For isotropic tokens these are the equations
 of m, θ and q: the term H F of the encodings' columns is what the overlap of p_l with the sample
 itself gives (ζ), the η² term what its length does.
@@ -24,7 +24,7 @@ import numpy as np
 
 from ...numerics.compilation import compiled
 from ...numerics.precision import in_double
-from ...numerics.rules import GaussHermite, Rule, Sobol
+from ...numerics.rules import Rule, for_smooth
 from ...scenario.attentions.attention import Form
 from ...scenario.checks import check_plain
 from ...scenario.distribution import Distribution
@@ -57,7 +57,7 @@ class Equations:
         self.scenario = scenario
         self.distribution = scenario.distribution if distribution is None else distribution
         dimension = scenario.length * sum(scenario.ranks)
-        self.rule = default_rule(dimension) if rule is None else rule
+        self.rule = for_smooth(dimension, MOST_NODES, 8) if rule is None else rule
         self.nodes = self.rule.nodes(dimension)
         self._numbers = (
             scenario.student.values,
@@ -106,13 +106,6 @@ class Equations:
         return Decomposition(
             *(np.repeat(np.asarray(part)[None], self.replicates, axis=0) for part in decomposition)
         )
-
-
-def default_rule(dimension: int) -> Rule:
-    """Gauss–Hermite where 8 nodes per dimension are affordable (the integrands are smooth), else
-    scrambled Sobol'."""
-    order = int(MOST_NODES ** (1 / dimension) + 1e-9)
-    return GaussHermite(min(order, 40)) if order >= 8 else Sobol(2 * MOST_NODES)
 
 
 def drift(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...numerics.progress import Progress, reporting
-from ...numerics.rules import Rule
+from ...numerics.rules import Rule, pooled
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
@@ -225,9 +225,9 @@ def _answer(
         equations.averages(Decomposition(*parts))
         for parts in zip(*solved.decomposition, strict=True)
     ]
-    pooled = lambda values: _pooled(rule, values)
-    q, m, theta = map(pooled, overlaps_of(solved.decomposition, equations.distribution))
-    error = pooled(np.array([2 * each.loss / length for each in at]))
+    along = lambda values: pooled(rule, np.moveaxis(np.asarray(values), 1, 0))  # of (T, R, …)
+    q, m, theta = map(along, overlaps_of(solved.decomposition, equations.distribution))
+    error = along([2 * each.loss / length for each in at])
     ending = (
         solved.decomposition,
         solved.outcome,
@@ -238,17 +238,11 @@ def _answer(
     return OnePass(equations.scenario, name, step, solved.times, q, m, theta, error, *ending)
 
 
-def _pooled(rule: Rule, values: np.ndarray) -> Estimate:
-    """One estimate from arrays (T, R, …)."""
-    by_replicate = np.moveaxis(np.asarray(values), 1, 0)
-    mean = np.tensordot(rule.pool, by_replicate, axes=1)
-    return Estimate(mean, rule.error(by_replicate - mean))
-
-
 def times_of(until: ArrayLike) -> np.ndarray:
     times = np.asarray(until, float)
     times = np.linspace(0.0, times, 101) if times.ndim == 0 else times
-    if not np.isfinite(times).all() or (np.diff(times) <= 0).any() or times[0] != 0:
+    rising = times.ndim == 1 and len(times) > 1 and (np.diff(times) > 0).all()
+    if not rising or not np.isfinite(times).all() or times[0] != 0:
         raise ValueError(
             f"until: expected a positive time or increasing times from 0, got {shown(until)}"
         )
@@ -257,8 +251,6 @@ def times_of(until: ArrayLike) -> np.ndarray:
 
 def step_of(scenario: Scenario, rate: float, ridge: float | None) -> Step:
     ridge = scenario.ridge / scenario.sample_ratio if ridge is None else ridge
-    if not (np.isfinite(rate) and rate > 0):
-        raise ValueError(f"rate: η must be positive, got {rate!r}")
     if not (np.isfinite(ridge) and ridge >= 0):
         raise ValueError(f"ridge: λ₁ must be zero or positive, got {ridge!r}")
     return Step(float(rate), float(ridge))

@@ -125,7 +125,7 @@ class PlaneFlow:
             len(distribution.weight) > 1
             or scenario.ranks != (1, 1)
             or not values[-1] > 0
-            or values[:-1].max() > 1e-9 * values[-1]
+            or values[:-1].max(initial=0.0) > 1e-9 * values[-1]
         ):
             raise ValueError(
                 "plane: needs isotropic tokens, rank one, and encodings along one direction"

@@ -140,7 +140,7 @@ def _one(instance: Instance, weights: np.ndarray, step: Step, counts: np.ndarray
         weights = _descend(instance, weights, step, count - done, source)
         rows.append(overlaps(instance, weights))
         done = count
-    stacked = WeightOverlaps(*map(np.stack, zip(*rows, strict=True)))
+    stacked = WeightOverlaps.stacked(rows)
     return stacked, first, float(exact_test_error(instance, weights).value)
 
 

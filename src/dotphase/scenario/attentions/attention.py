@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import checked
-from ..validation import Numbers, freeze, shown, thaw, whole_number
+from ..validation import Numbers, freeze, shown, thaw
 from .equality import by_content
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ class Attention:
     settings: tuple[tuple[str, object], ...] = ()
 
     def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ValueError(f"function: expected a callable, got {shown(self.function)}")
         if not (isinstance(self.symmetric, bool) or callable(self.symmetric)):
             raise ValueError(
                 f"symmetric: expected True, False or a function, got {shown(self.symmetric)}"
@@ -86,7 +84,6 @@ class Attention:
         frozen = tuple(
             (name, freeze(name, value)) for name, value in sorted(dict(self.parameters).items())
         )
-        object.__setattr__(self, "rank", whole_number("rank", self.rank))
         object.__setattr__(self, "parameters", _Frozen(frozen))
         spread = np.eye(self.rank) if self.spread is None else self.spread
         object.__setattr__(self, "spread", freeze("spread", spread, ndim=2))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import array, checked, checked_with
-from ..validation import finite_number, freeze, thaw, whole_number
+from ..validation import finite_number, freeze, thaw
 from .attention import Attention
 
 
@@ -185,7 +185,6 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
 
     **Example**: `paper().vary(student=heads(2, shares=[0.7, 0.3]))`.
     """
-    heads, rank = whole_number("heads", heads), whole_number("rank", rank)
     given = np.full(heads, 1 / heads) if shares is None else thaw(freeze("shares", shares, ndim=1))
     if len(given) != heads:
         raise ValueError(f"shares: expected {heads}, one per head, got {len(given)}")
@@ -203,16 +202,16 @@ def heads(heads: int = 2, rank: int = 1, shares: ArrayLike | None = None) -> Att
 
 
 @checked_with(matrix=array(2))
-def constant(matrix: ArrayLike, rank: int = 1) -> Attention:
+def constant(positional: ArrayLike, rank: int = 1) -> Attention:
     """Positional-only attention: S[h] = A, the same whatever the tokens say.
 
-    **Arguments**: `matrix`, A, (L, L); `rank`, of the fields it does not look at.
+    **Arguments**: `positional`, A, (L, L); `rank`, of the fields it does not look at.
 
     **Returns**: an `Attention`.
 
     **Example**: `paper().vary(teacher=constant([[0.6, 0.4], [0.4, 0.6]]))`.
     """
-    numbers = {"positional": freeze("positional", matrix, ndim=2)}
+    numbers = {"positional": freeze("positional", positional, ndim=2)}
     return Attention(
         _constant,
         rank,
@@ -429,7 +428,6 @@ def _constant(h, positional):
 
 
 def _scored(kind: str, rows: Callable, rank: int, tied: bool, **numbers: Any) -> Attention:
-    rank = whole_number("rank", rank)
     columns = np.eye(rank) if tied else np.hstack([np.eye(rank), np.eye(rank)])
     settings = (("rank", rank), ("tied", tied))
     function = _Scored(rows, tied)

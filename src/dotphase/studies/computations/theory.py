@@ -115,7 +115,7 @@ class Theory(Computation):
 
         rule = Sobol(self.nodes, seed=self.seed)
         row = self._solved([point.scenario for point in points], rule, points)
-        against = [self._against(several, rule) for several in row]
+        against = [self._against(several) for several in row]
         judged = [self._judged(margin, winner) for margin, _, winner in against]
         entries = lambda several, those: [
             self._entries(found, branch in those)
@@ -129,16 +129,20 @@ class Theory(Computation):
             )
         return arrays
 
-    def _against(self, several: list[Found], rule: Any) -> tuple[float, float, str]:
-        from ...theory.branches.rows import margin_between, winner_among
+    def _against(self, several: list[Found]) -> tuple[float, float, str]:
+        from ...theory.branches.phases import margin_between
+        from ...theory.branches.rows import winner_among
 
         if not self._compares:
             return np.nan, np.inf, "unknown"
         semantic, positional = (
             several[self.branches.index(name)] for name in ("semantic", "positional")
         )
-        margin, error = margin_between(semantic, positional, rule)
-        return margin, error, winner_among(several, rule, saddles="mixed" in self.branches)
+        margin = margin_between(positional.solution, semantic.solution)
+        known = semantic.line is not None and positional.line is not None
+        error = float(margin.error) if known else np.inf
+        winner = winner_among(several, saddles="mixed" in self.branches)
+        return float(margin.value), error, winner
 
     def _judged(self, margin: float, winner: str) -> Sequence[str]:
         """The branches whose replica symmetry is computed."""

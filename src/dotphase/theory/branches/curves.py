@@ -16,11 +16,11 @@ from ...results.result import Result
 from ...results.tables import brief
 from ...scenario.arguments import checked
 from ...scenario.scenario import ALIASES, Scenario
+from ...scenario.validation import shown
 from ..baseline import linear_baseline
 from ..solver.checks import check_minimum
 from ..solver.solution import Solution
-from ..solver.solve import Minimum
-from ..solver.starts import usual_starts
+from ..solver.solve import Minimum, starts_of
 from .continuation import follow
 from .phases import Phase, phase_of
 
@@ -84,7 +84,7 @@ def branches(
     scenario: Scenario,
     values: Iterable[float],
     along: str = "sample_ratio",
-    starts: Sequence[str] | None = None,
+    starts: str | Sequence[str] | None = None,
     *,
     rule: Rule | None = None,
     rtol: float | None = 5e-3,
@@ -96,7 +96,7 @@ def branches(
     The semantic branch is followed downwards (from many samples), the others upwards.
 
     **Arguments**: `scenario`; `values` of the parameter `along`, by any name `Scenario.vary` takes;
-    `starts`, the branches, semantic and positional unless given, and mixed where columns can share
+    `starts`, the branches, one or several, semantic and positional unless given, and mixed where columns can share
     the work; `rule`, `rtol`, `minimum` as in `solve`; `progress`, True for a bar or a
     function `progress(done, total)`.
 
@@ -108,14 +108,16 @@ def branches(
         dotphase.branches(dotphase.paper(omega=0.3), [0.75, 1, 1.25, 1.5, 2]).plot().savefig("branches.png")
     """
     check_minimum(scenario)
-    starts = usual_starts(scenario) if starts is None else starts
+    names = starts_of(scenario, starts)
+    if not all(isinstance(name, str) for name in names):
+        raise ValueError(f"starts: expected starts by name, got {shown(starts)}")
     along, points = ALIASES.get(along, along), _points(values)
     scenario.value_of(along)
-    if not points.size or not starts:
+    if not points.size or not names:
         raise ValueError("values, starts: at least one of each is needed")
     found: dict[str, tuple[Solution, ...]] = {}
-    with reporting(progress, "following branches", len(starts) * len(points)) as report:
-        for number, start in enumerate(starts):
+    with reporting(progress, "following branches", len(names) * len(points)) as report:
+        for number, start in enumerate(map(str, names)):
             order = points[::-1] if start == "semantic" else points
             before = number * len(points)
             options: dict[str, Any] = {"rule": rule, "rtol": rtol, "minimum": minimum}

@@ -12,6 +12,7 @@ import numpy as np
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...results.statistics import over_seeds
 
 SEEDS = 4  # independent node sets
 SCANNED = 16  # points of the first scan for a change of sign
@@ -88,7 +89,7 @@ def over_node_sets(
             else ""
         )
         return end(Estimate(np.nan, np.inf), "absent", some + "; ".join(remarks))
-    location = Estimate(float(np.mean(places)), float(np.std(places, ddof=1) / np.sqrt(SEEDS)))
+    location = over_seeds(places)
     if location.error <= precision:
         return end(location, "located", "; ".join(remarks))
     sets = (

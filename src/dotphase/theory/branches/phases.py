@@ -15,10 +15,9 @@ from ...results.result import Result
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..solver.checks import check_minimum
-from ..solver.solution import Solution, SolveError
-from ..solver.solve import Minimum, Start
-from ..solver.starts import usual_starts
-from .search import Search, is_saddle, random_starts
+from ..solver.solution import Solution
+from ..solver.solve import Minimum, Start, starts_of
+from .search import Search, is_saddle, random_starts, stability_or_none
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,7 +79,8 @@ class Phase(Result):
 @checked
 def phase(
     scenario: Scenario,
-    starts: Iterable[Start] | None = None,
+    starts: Start | Iterable[Start] | None = None,
+    *,
     rule: Rule | None = None,
     minimum: Minimum = None,
     check: bool | None = None,
@@ -95,7 +95,7 @@ def phase(
     **Arguments**
 
     - `scenario`: what is learned.
-    - `starts`: semantic and positional unless given, and mixed where columns can share the work.
+    - `starts`: one or several; semantic and positional unless given, and mixed where columns can share the work.
     - `rule`: the nodes that all solves share (2^15 unless given); `minimum` as in `solve`.
     - `check`: also begin at random overlaps and leave every saddle that is found. Unless given,
       for students of rank two or more.
@@ -111,7 +111,7 @@ def phase(
     check = scenario.student.rank > 1 if check is None else check
     with counting(progress, "fixed points") as tried:
         search = Search(scenario, rule or Sobol(2**15), minimum, tried)
-        for start in usual_starts(scenario) if starts is None else starts:
+        for start in starts_of(scenario, starts):
             search.begin(start)
         missed = list(search.stalled)
         for start in random_starts(scenario) if check else ():
@@ -144,20 +144,25 @@ def phase_of(solutions: Sequence[Solution], reason: str = "") -> Phase:
     if alike:
         several = f"{alike + 1} different fixed points are {best.mechanism}"
         reason = "; ".join([*([reason] if reason else []), several])
-    lower = [margin for margin in (_margin(best, s) for s in others) if margin.value < 0]
+    lower = [margin for margin in (margin_between(best, s) for s in others) if margin.value < 0]
     if any(margin.value < -2 * margin.error for margin in lower):
         reason = "a saddle lies below the best minimum found: a lower minimum exists but was missed"
         return Phase("undecided", nothing, (best, *others), reason)
     if not others:
         return Phase(best.mechanism, Estimate(np.inf, 0.0), (best,), reason)
-    margin = _margin(best, others[0])
+    margin = margin_between(best, others[0])
     same = others[0].mechanism == best.mechanism
     decided = margin.value > 2 * margin.error or same or is_saddle(others[0])
     return Phase(best.mechanism if decided else "undecided", margin, (best, *others), reason)
 
 
-def _margin(best: Solution, second: Solution) -> Estimate:
-    """By how much the training loss of one solution is lower than that of another."""
+def margin_between(best: Solution, second: Solution) -> Estimate:
+    """ε_t(second) − ε_t(best): by how much the training loss of one solution is lower than that of
+    another.
+
+    On the same nodes the errors that the two share cancel in the difference; on different ones they
+    add up.
+    """
     error = float(np.hypot(best.train_loss.error, second.train_loss.error))
     if best.rule == second.rule:
         error = float(best.rule.error(second.deviations.train_loss - best.deviations.train_loss))
@@ -166,10 +171,8 @@ def _margin(best: Solution, second: Solution) -> Estimate:
 
 def stability_of(solution: Solution) -> str:
     """Whether a solution is stable, in words; "unknown" where that cannot be worked out."""
-    try:
-        return solution.stability.branch
-    except (SolveError, ArithmeticError):
-        return "unknown"
+    stability = stability_or_none(solution)
+    return "unknown" if stability is None else stability.branch
 
 
 def _described(solution: Solution) -> str:
@@ -182,9 +185,8 @@ def _described(solution: Solution) -> str:
 
 def _verdict_of(solution: Solution) -> str:
     """Its stability; and replica symmetry where that is broken, or may be: then no number is exact."""
-    try:
-        stability = solution.stability
-    except (SolveError, ArithmeticError):
+    stability = stability_or_none(solution)
+    if stability is None:
         return "unknown"
     broken = stability.symmetry.startswith(("broken", "undecided"))
     return stability.verdict if broken else stability.branch

@@ -8,7 +8,7 @@ branches' errors share cancels; the root's error is the scatter of p_r = p − D
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -210,14 +210,7 @@ def refined_root(
         else:
             return *located, f"Newton's method does not converge on {rule.count} nodes"
         if error <= precision or 2 * rule.count > budget:
-            return (
-                *located,
-                ""
-                if error <= precision
-                else f"budget of {budget} nodes reached: error {error:.3g}, asked "
-                f"{precision:.3g}; raise the budget",
-            )
-        # Errors fall about as the power 0.65 of the count.
-        factor = 2 ** int(np.clip(np.ceil(np.log2(error / precision) / 0.65), 1, 3))
-        rule = replace(rule, count=min(rule.count * factor, budget))
+            short = f"budget of {budget} nodes reached: error {error:.3g}, asked {precision:.3g}"
+            return *located, "" if error <= precision else f"{short}; raise the budget"
+        rule = rule.refined(error / precision, budget, most=3)
         difference.missing.clear()

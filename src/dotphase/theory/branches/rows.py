@@ -26,6 +26,7 @@ from ..stability.linearised import Linearised, linearise
 from ..stability.linearised import around as map_around
 from ..stability.spectra import spectra
 from ..stability.stability import breaking
+from .phases import margin_between
 from .search import is_saddle
 
 # A neighbour is a good start: if few evaluations do not converge, the named start is tried.
@@ -85,7 +86,7 @@ def solve_afresh(
     if not around:
         return Found(solution, None, start)
     try:
-        return Found(solution, linearise(solution, replace(rule, count=solution.nodes)), start)
+        return Found(solution, linearise(solution), start)
     except SolveError:
         return Found(solution, None, start)
 
@@ -157,22 +158,7 @@ def breaking_at(found: Found) -> Breaking | None:
     )
 
 
-def margin_between(one: Found, two: Found, rule: Sobol) -> tuple[float, float]:
-    """ε_t(one) − ε_t(two) and its error.
-
-    Both have the same nodes, and what their errors share cancels in the error of the difference.
-    """
-    margin = float(one.solution.train_loss.value - two.solution.train_loss.value)
-    if one.line is None or two.line is None:
-        return margin, np.inf
-    if one.solution.nodes == two.solution.nodes:
-        apart = one.line.deviations.scatter.train_loss - two.line.deviations.scatter.train_loss
-        return margin, float(rule.error(apart))
-    errors = [float(found.solution.train_loss.error) for found in (one, two)]
-    return margin, float(np.linalg.norm(errors))
-
-
-def winner_among(several: Sequence[Found], rule: Sobol, saddles: bool) -> str:
+def winner_among(several: Sequence[Found], saddles: bool) -> str:
     """The mechanism of lowest training loss; "undecided" within two errors, "unknown" where one of
     them is no fixed point.
 
@@ -189,5 +175,5 @@ def winner_among(several: Sequence[Found], rule: Sobol, saddles: bool) -> str:
     others = [f for f in order[1:] if f.solution.mechanism != best.solution.mechanism]
     if not others or (saddles and is_saddle(others[0].solution)):
         return best.solution.mechanism
-    margin, error = margin_between(best, others[0], rule)
-    return best.solution.mechanism if abs(margin) > 2 * error else "undecided"
+    margin = margin_between(best.solution, others[0].solution)
+    return best.solution.mechanism if margin.value > 2 * margin.error else "undecided"

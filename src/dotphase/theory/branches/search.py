@@ -29,15 +29,17 @@ from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..solver.starts import random_start, usual_starts
 from ..solver.starts import start as named_start
+from ..stability.stability import Stability
 
 
 @checked
 def find_fixed_points(
     scenario: Scenario,
+    *,
     rule: Rule | None = None,
     extra: Iterable[Overlaps] = (),
-    progress: Progress = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> list[Solution]:
     """All fixed points that a search from many starts finds, lowest training loss first, each once.
 
@@ -130,20 +132,24 @@ class Search:
                     break
 
 
+def stability_or_none(solution: Solution) -> Stability | None:
+    """The stability of a solution; None where it cannot be worked out."""
+    try:
+        return solution.stability
+    except (SolveError, ArithmeticError):
+        return None
+
+
 def is_saddle(solution: Solution) -> bool:
     """Whether a fixed point is unstable beyond doubt; False where its stability is not known."""
-    try:
-        return solution.stability.is_saddle
-    except (SolveError, ArithmeticError):
-        return False
+    stability = stability_or_none(solution)
+    return stability is not None and stability.is_saddle
 
 
 def growing(solution: Solution) -> list[np.ndarray]:
     """The directions in which a deviation grows, or may grow, the fastest first."""
-    try:
-        return [np.real(at.direction) for at in solution.stability.growing]
-    except (SolveError, ArithmeticError):
-        return []
+    stability = stability_or_none(solution)
+    return [] if stability is None else [np.real(at.direction) for at in stability.growing]
 
 
 @in_double

@@ -12,20 +12,22 @@ followed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...numerics.precision import in_double
+from ...numerics.progress import Progress, counting
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...results.result import Result
+from ...results.statistics import over_seeds
 from ...scenario.arguments import check_varied, checked
 from ...scenario.scenario import ALIASES, Scenario
 from ..solver.errors import solve_off_gauge
-from ..solver.solution import Solution
+from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..stability.linearised import Linearised, linearise
 from .continuation import Follower
@@ -61,22 +63,16 @@ def sensitivities(
 
         sensitivities(dotphase.solve(dotphase.paper(alpha=2), "semantic"))["sample_ratio"].test_error
     """
-    rule, names = (
-        rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol()),
-        list(parameters),
-    )
+    rule = rule or (solution.rule if isinstance(solution.rule, Sobol) else Sobol())
+    names = list(parameters)
     for name in names:
         check_varied({"scenario": solution.scenario, "parameters": name})
     rows = []
     for seed in range(SEEDS):
         at = linearise(solution, replace(rule, seed=rule.seed + seed))
         rows.append([derivative(at, name) for name in names])
-    mean, error = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1) / np.sqrt(SEEDS)
-    estimates = [
-        [Estimate(float(v), float(e)) for v, e in zip(*pair, strict=True)]
-        for pair in zip(mean, error, strict=True)
-    ]
-    return {name: Sensitivity(*pair) for name, pair in zip(names, estimates, strict=True)}
+    found = over_seeds(rows)  # of test error and training loss, (parameters, 2)
+    return {name: Sensitivity(found[k, 0], found[k, 1]) for k, name in enumerate(names)}
 
 
 @in_double
@@ -85,20 +81,15 @@ def derivative(at: Linearised, parameter: str) -> np.ndarray:
     step = 1e-3  # of the central difference, relative: its error is of the order of the square
     scenario, evaluator, point = at.solution.scenario, at.evaluator, at.point
     p = scenario.value_of(parameter)
-    if p == 0:
-        raise ValueError(
-            f"{parameter}: is zero, where only a one-sided derivative exists; move it away from zero"
-        )
     # ω ends at one: there the difference must not step outside.
-    h = step * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p)
-    if h == 0:
+    h = step * (min(p, 1 - p) if ALIASES.get(parameter, parameter) == "mixing" else p) or step
+    try:
+        beside = [scenario.vary(**{parameter: value}) for value in (p + h, p - h)]
+    except ValueError:
         raise ValueError(
             f"{parameter}: is {p:g}, the end of its range, where only a one-sided derivative exists"
-        )
-    beside = lambda value: evaluator.with_values(scenario.vary(**{parameter: value}))(
-        point.x, point.minima
-    )
-    sides = [beside(p + h), beside(p - h)]
+        ) from None
+    sides = [evaluator.with_values(side)(point.x, point.minima) for side in beside]
     along_F = (sides[0].change - sides[1].change) / (2 * h)
     along_observables = (sides[0].observables - sides[1].observables) / (2 * h)
     dx = -solve_off_gauge(point.slope, along_F, point.gauge)
@@ -133,50 +124,63 @@ def optimal_ridge(
     scenario: Scenario,
     start: Start = "semantic",
     between: tuple[float, float] = (1e-5, 1.0),
+    *,
     rule: Sobol | None = None,
     minimum: Minimum = None,
+    progress: Progress = None,
 ) -> OptimalRidge:
     """The λ at which a branch's test error is least: dε_g/dλ = 0, found from the scenario's own λ
     downhill.
 
     **Arguments**: `scenario`, `start`, `minimum` and `rule` as in `solve`; `between`: where to look
-    for λ.
+    for λ, above zero; `progress`, True for a bar, or a function called with the number of solves so
+    far and None.
 
-    **Returns**: an `OptimalRidge`: the ridge, and the test error there.
+    **Returns**: an `OptimalRidge`: the ridge, and the test error there. Where the branch does not
+    exist at the scenario's own λ, `SolveError` is raised.
 
     **Example**
 
         optimal_ridge(dotphase.paper(alpha=2, omega=0.3), "semantic").ridge
     """
-    rule, roots, outcome = rule or Sobol(2**13), [], "interior"
-    for seed in range(SEEDS):
-        root, outcome = _optimum(
-            scenario, start, between, replace(rule, seed=rule.seed + seed), minimum
+    if between[0] <= 0:
+        raise ValueError(
+            f"between: λ is looked for above zero, on a logarithmic scale, got {between}"
         )
-        roots.append(root)
-        if outcome != "interior":
-            break
-    log = np.log(roots)
-    ridge = float(np.exp(log.mean()))
-    error = ridge * float(log.std(ddof=1) / np.sqrt(len(log))) if len(log) > 1 else np.inf
+    rule, roots, outcome = rule or Sobol(2**13), [], "interior"
+    with counting(progress, "optimal ridge") as tried:
+        for seed in range(SEEDS):
+            branch = Follower(start, replace(rule, seed=rule.seed + seed), None, minimum)
+            root, outcome = _optimum(scenario, branch, between, tried)
+            roots.append(root)
+            if outcome != "interior":
+                break
+    log = over_seeds(np.log(roots).tolist())
+    ridge = float(np.exp(log.value))
+    error = ridge * log.error
     there = solve(scenario.vary(ridge=ridge), start, rule=rule, rtol=None, minimum=minimum)
     return OptimalRidge(Estimate(ridge, error), there, outcome)
 
 
 def _optimum(
-    scenario: Scenario, start: Start, between: tuple[float, float], rule: Sobol, minimum: Minimum
+    scenario: Scenario,
+    branch: Follower,
+    between: tuple[float, float],
+    tried: Callable[[], None],
 ) -> tuple[float, str]:
     """Walk downhill in log λ by factors of two until the slope changes sign, then find its root
     there."""
     from scipy.optimize import brentq
 
-    branch = Follower(start, rule, None, minimum)
-
     def slope(log_ridge: float) -> float:
-        solution = branch(scenario.vary(ridge=float(np.exp(log_ridge))))
+        ridge = float(np.exp(log_ridge))
+        solution = branch(scenario.vary(ridge=ridge))
+        tried()
         if solution.outcome != "converged":
-            raise ArithmeticError(solution.reason)
-        return float(derivative(linearise(solution, rule), "ridge")[0]) * solution.scenario.ridge
+            raise SolveError(
+                f"{solution.branch}: {solution.outcome} at λ = {ridge:.4g}: {solution.reason}"
+            )
+        return float(derivative(linearise(solution), "ridge")[0]) * solution.scenario.ridge
 
     low, high = np.log(between)
     here = float(np.clip(np.log(scenario.ridge) if scenario.ridge > 0 else low, low, high))
@@ -187,7 +191,7 @@ def _optimum(
             return float(np.exp(here)), "lower end" if here == low else "upper end"
         try:
             beyond = slope(there)
-        except ArithmeticError:
+        except SolveError:
             return float(np.exp(here)), "branch ends"
         if beyond * value <= 0:
             root: Any = brentq(slope, min(here, there), max(here, there), xtol=1e-3)

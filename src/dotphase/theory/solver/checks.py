@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...numerics.extras import free_memory
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
-from ...scenario.checks import check_scenario, is_scale_free
+from ...scenario.checks import is_scale_free
 from ...scenario.scenario import Scenario
 from ..state_evolution.nodes import BLOCK
 
 
-def check_minimum(scenario: Any) -> None:
-    """Refuse what is no scenario, and one whose loss has no minimum."""
-    check_scenario(scenario)
+def check_minimum(scenario: Scenario) -> None:
+    """Refuse a scenario whose loss has no minimum."""
     if scenario.ridge > 0 and is_scale_free(scenario.student, scenario.length):
         raise ValueError(
             "student: S[ch] = S[h] for every c > 0, so that smaller weights cost less ridge and predict the same: "

@@ -112,6 +112,5 @@ class SolverOptions:
     def __post_init__(self) -> None:
         if not self.tolerance > 0:
             raise ValueError(f"tolerance: must be positive, got {self.tolerance!r}")
-        for name in ("max_evaluations", "attempt"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: at least one is needed, got {getattr(self, name)}")
+        if self.attempt < 1:
+            raise ValueError(f"attempt: at least one is needed, got {self.attempt}")

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ...numerics.rules import Rule
-from ...overlaps.overlaps import Overlaps
+from ...overlaps.overlaps import Overlaps, WeightOverlaps
 from ...results.estimate import Estimate
 from ...results.json import plain
 from ...results.result import Result
@@ -133,14 +131,8 @@ class Solution(Result):
         return tuple(words)
 
     def _size(self, name: str) -> Estimate:
-        value, error = getattr(self.overlaps, name), getattr(self.overlap_errors, name)
-        if name == "q":
-            size, spread = (np.trace(part, axis1=1, axis2=2) for part in (value, error))
-        else:
-            size, spread = (
-                np.sqrt((part**2).sum(tuple(range(1, value.ndim)))) for part in (value, error)
-            )
-        return Estimate(size.mean(), spread.mean())
+        sizes = lambda of: WeightOverlaps(of.q, of.m, of.theta).mean_sizes[name]
+        return Estimate(sizes(self.overlaps), sizes(self.overlap_errors))
 
     @property
     def headline(self) -> str:

@@ -26,7 +26,7 @@ from .checks import check_memory, check_minimum, check_nodes
 from .globalisation import Task, from_nearby, from_start, levels, task_of
 from .options import SolverOptions
 from .solution import Solution, SolveError
-from .starts import as_state, check_overlaps, mechanism
+from .starts import as_state, check_overlaps, mechanism, usual_starts
 from .starts import start as named_start
 from .trail import Trail
 
@@ -35,9 +35,8 @@ Start = str | Overlaps | Solution
 Minimum = str | InnerMinimum | None  # the lowest, the reached, or that of the start
 
 
-@np.errstate(
-    over="ignore", invalid="ignore", divide="ignore"
-)  # an iteration that runs away is an outcome
+# An iteration that runs away is an outcome.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 @in_double
 @checked
 def solve(
@@ -139,19 +138,11 @@ def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule
     margin = 1.5  # by which an error must be smaller than asked for, to stop where one began
     rule, relative = evaluator.rule, relative_error(evaluator, trail.point)
     excess = relative * margin / rtol
-    met = (
-        excess <= 1 or (rule.seed >= FRESH_SEED and relative <= rtol)
-        if isinstance(rule, Sobol)
-        else True
-    )
-    if met or not isinstance(rule, Sobol) or 2 * rule.count > budget:
+    if not isinstance(rule, Sobol) or 2 * rule.count > budget:
         return None
-    # Errors fall about as the power 0.65 of the count; never more than sixteen times the nodes at
-    # once.
-    factor = 2 ** int(np.clip(np.ceil(np.log2(excess) / 0.65), 1, 4))
-    while rule.count * factor > budget:
-        factor //= 2
-    return replace(rule, count=rule.count * factor, seed=rule.seed + FRESH_SEED)
+    if excess <= 1 or (rule.seed >= FRESH_SEED and relative <= rtol):
+        return None
+    return replace(rule.refined(excess, budget, most=4), seed=rule.seed + FRESH_SEED)
 
 
 @checked
@@ -178,7 +169,10 @@ def solve_many(
     """
     scenarios = list(scenarios)
     each = [starts] * len(scenarios) if isinstance(starts, Start) else list(starts)
-    given = [options.pop("rule", None)] * len(scenarios) if rules is None else list(rules)
+    if rules is not None and options.get("rule") is not None:
+        raise ValueError("rule, rules: one rule for all scenarios or one for each, not both")
+    one = options.pop("rule", None)
+    given = [one] * len(scenarios) if rules is None else list(rules)
     for name, listed in (("starts", each), ("rules", given)):
         if len(listed) != len(scenarios):
             raise ValueError(f"{name}: {len(listed)} for {len(scenarios)} scenarios")
@@ -190,6 +184,13 @@ def solve_many(
             done.append(solution)
             report(len(done))
     return done
+
+
+def starts_of(scenario: Scenario, starts: Start | Iterable[Start] | None) -> list[Start]:
+    """The starts that are asked for: a single one, several, or the usual ones."""
+    if starts is None:
+        return [*usual_starts(scenario)]
+    return [starts] if isinstance(starts, Start) else list(starts)
 
 
 def _minimum(minimum: Minimum, start: Start) -> InnerMinimum:

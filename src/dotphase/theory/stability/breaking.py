@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...inner.loss import energy, prox_force, scaled
+from ...inner.minima import APART
 from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate
@@ -35,7 +36,6 @@ from ..state_evolution.half_steps import fields
 
 # of the kernel that estimates p(0), in units of x; as wide as Δ/q of a twentieth makes the fields
 WIDTH = 0.25
-SAME = 1e-3  # a rival closer than this, in units of the fields, is the minimum itself
 SURE = 2.0  # errors by which a number must differ from one
 COMPARABLE = 0.5  # Δ/q from which the symmetry is called broken, not weakly so
 
@@ -66,7 +66,7 @@ def compiled_jumps(structure: Structure):
             scaled(prox_force(both, minima.z), both.scale),
         )
         g = g.reshape(*structure.shape[:2], -1)
-        apart = jnp.abs(minima.z[..., count:] - minima.z[..., rival_of]).max((0, 1)) > SAME
+        apart = jnp.abs(minima.z[..., count:] - minima.z[..., rival_of]).max((0, 1)) > APART
         weight = jnp.where(apart, block.pooled[rival_of], 0.0)
         return Jumps(weight, height[count:] - height[rival_of], g[..., count:] - g[..., rival_of])
 

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from ...inner.loss import Problem, applied, energy, energy_and_gradient, scaled
-from ...inner.minima import Reached
+from ...inner.minima import APART, Reached
 from ...numerics.precision import in_double
 from ...overlaps.coordinates import coordinates_of
 from ...overlaps.symmetric import stabiliser
@@ -18,8 +18,6 @@ from ...scenario.scenario import Structure
 from ..solver.solution import Solution
 from ..state_evolution.evaluator import evaluator_of
 from ..state_evolution.half_steps import fields, signal
-
-APART = 1e-3  # two minima closer than this, in units of the fields, are one
 
 
 class Samples(NamedTuple):

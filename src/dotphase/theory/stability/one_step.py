@@ -78,7 +78,7 @@ def one_step(
 def one_step_scan(
     scenario: Scenario,
     start: Start,
-    ys: Iterable[float],
+    values: Iterable[float],
     *,
     rule: Sobol | None = None,
     inner: int = 64,
@@ -89,7 +89,7 @@ def one_step_scan(
     """`one_step` over rising y, each from the one before, on the same nodes.
 
     **Arguments**: `scenario`, `start`, `rule`, `inner`, `tolerance` and `max_evaluations` as in
-    `one_step`; `ys`, the values of y; `progress`, True for a bar, or a function of (done, total).
+    `one_step`; `values`, of y; `progress`, True for a bar, or a function of (done, total).
 
     **Returns**: a `OneStepScan`: the solution at each y, and the bound on the ground state's
     energy.
@@ -100,9 +100,9 @@ def one_step_scan(
         print(scan.bound, scan.ground, scan.reason)
     """
     check_plain("one step of replica-symmetry breaking", scenario)
-    ys, rule = sorted(map(float, ys)), rule or Sobol(2**11)
+    ys, rule = sorted(map(float, values)), rule or Sobol(2**11)
     if not ys or ys[0] < 0:
-        raise ValueError(f"y: expected numbers of zero or above, got {ys}")
+        raise ValueError(f"values: expected numbers of zero or above, got {ys}")
     if inner < 4 or inner > TOGETHER or inner & (inner - 1):
         raise ValueError(f"inner: expected a power of two from 4 to {TOGETHER}, got {inner}")
     symmetric = (

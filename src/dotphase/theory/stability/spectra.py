@@ -32,7 +32,7 @@ from ...overlaps.symmetric import coordinate_action, moment_average, response_ac
 from ...scenario.scenario import Structure
 from ..state_evolution.averages import Block, BlockMinima
 from ..state_evolution.evaluator import Evaluator
-from ..state_evolution.half_steps import compiled_evaluate, conjugates, fields
+from ..state_evolution.half_steps import along_groups, compiled_evaluate, conjugates, fields
 from .breaking import Jumps, compiled_jumps, joined
 from .linearised import Linearised
 
@@ -192,28 +192,14 @@ def compiled_response(structure: Structure):
 
     def run(values, x, moments):
         distribution = values["distribution"]
+        weight, gamma, Gamma = (distribution[name] for name in ("weight", "gamma", "Gamma"))
+        gather, _ = along_groups(distribution)
         V_hat = conjugates(structure, values, x, moments).V
+        R = inverse(values["ridge"] * jnp.eye(r_s) + gather(V_hat))
         if structure.joint:
-            gathered, Gamma = (
-                jnp.einsum("nkj,kjab->nab", distribution["Gamma"], V_hat),
-                distribution["Gamma"],
-            )
-            R = inverse(values["ridge"] * jnp.eye(r_s) + gathered)
-            back = jnp.einsum(
-                "n,nlm,nkj,nea,nfc->lemfkajc", distribution["weight"], Gamma, Gamma, R, R
-            )
+            back = jnp.einsum("n,nlm,nkj,nea,nfc->lemfkajc", weight, Gamma, Gamma, R, R)
             return values["sample_ratio"] * back.reshape((length * r_s) ** 2, -1)
-        R = inverse(
-            values["ridge"] * jnp.eye(r_s) + jnp.einsum("kl,lab->kab", distribution["gamma"], V_hat)
-        )
-        back = jnp.einsum(
-            "n,nl,nk,nea,nfc->lefkac",
-            distribution["weight"],
-            distribution["gamma"],
-            distribution["gamma"],
-            R,
-            R,
-        )
+        back = jnp.einsum("n,nl,nk,nea,nfc->lefkac", weight, gamma, gamma, R, R)
         return values["sample_ratio"] * back.reshape(length * r_s**2, -1)
 
     return kept(run, structure)

@@ -33,6 +33,7 @@ from ...overlaps.correlated import grouped
 from ...overlaps.overlaps import Overlaps, coordinate_layout
 from ...overlaps.symmetric import response_action
 from ...results.estimate import Estimate
+from ...results.json import plain
 from ...results.result import Result
 from ...scenario.arguments import checked
 from ..solver.solution import Solution
@@ -144,28 +145,24 @@ class Stability(Result):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, as `dotphase solve --json` prints them; an eigenvalue is [real,
         imaginary]."""
-        plain = lambda of: {
-            part: {"value": [at.value.real, at.value.imag], "error": at.error}
-            for part, at in of.items()
+        by_part = lambda of: {
+            part: {"value": at.value, "error": at.error} for part, at in of.items()
         }
-        return {
-            "verdict": self.verdict,
-            "branch": self.branch,
-            "replica_symmetry": self.breaking.to_dict(),
-            "replicon": self.replicon.to_dict(),
-            "several_minima": self.several_minima,
-            "eigenvalues": plain(self.eigenvalues),
-            "leading": plain(self.leading),
-        }
-
-    def grows(self, part: str) -> bool:
-        """Whether a small deviation along q, V, m or θ grows when the map is iterated: |μ| > 1 by
-        two errors."""
-        at = self.eigenvalues.get(part)
-        return at is not None and abs(at.value) - SURE * at.error > 1
+        return plain(
+            {
+                "verdict": self.verdict,
+                "branch": self.branch,
+                "replica_symmetry": self.breaking.to_dict(),
+                "replicon": self.replicon,
+                "several_minima": self.several_minima,
+                "eigenvalues": by_part(self.eigenvalues),
+                "leading": by_part(self.leading),
+            }
+        )
 
     def leaves(self, part: str) -> bool:
-        """Whether it grows however much the iteration is damped: Re μ > 1 by two errors."""
+        """Whether a small deviation along q, V, m or θ grows, however much the iteration is damped:
+        Re μ > 1 by two errors."""
         at = self.leading.get(part)
         return at is not None and at.value.real - SURE * at.error > 1
 
@@ -237,9 +234,8 @@ def named_eigenvalues(at: Linearised, around: Spectra) -> dict[str, list[Eigenva
     layout = coordinate_layout(at.evaluator.structure.shape)
     owner = layout.owner
     # log q, log V and θ are pure numbers; m is measured in units of √q.
-    unit = np.where(
-        owner == layout.names.index("m"), np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0
-    )
+    of_m = owner == PARTS.index("m")
+    unit = np.where(of_m, np.sqrt(np.abs(at.solution.overlaps.q).max()), 1.0)
     size = np.abs(right / unit[:, None]) ** 2
     weight = np.array([size[owner == part].sum(0) for part in range(len(PARTS))])
     named: dict[str, list[Eigenvalue]] = {}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ...inner.minima import InnerMinimum, Lowest, Reached
+from ...inner.minima import APART, InnerMinimum, Lowest, Reached
 from ...numerics.compilation import on_device
 from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule, Sobol
@@ -152,11 +152,10 @@ class Evaluator:
 
     def apart(self, one: NodeMinima, other: NodeMinima) -> float:
         """The share of nodes that are in different minima."""
-        apart = 1e-3  # two minima closer than this, in units of the fields, are one
         share = 0.0
         for block, here, there in zip(self.ensemble.blocks, one.blocks, other.blocks, strict=True):
             gap = np.abs(np.asarray(here.z - there.z)[..., : block.xi.shape[-1]]).max((0, 1))
-            share += float(np.asarray(block.pooled) @ (gap > apart))
+            share += float(np.asarray(block.pooled) @ (gap > APART))
         return share
 
     def _reached(self, x: np.ndarray, method: Reached) -> NodeMinima:

@@ -85,19 +85,8 @@ def teacher_overlap(values):
     """ρ_l = ⟨γ_l π πᵀ⟩, (L, r_t, r_t), or ρ_ll' = ⟨Γ_ll' π πᵀ⟩, (L, L, r_t, r_t)."""
     distribution = values["distribution"]
     length = distribution["gamma"].shape[1]
-    if distribution["Gamma"] is not None:
-        return jnp.einsum(
-            "k,klm,kij->lmij",
-            distribution["weight"],
-            distribution["Gamma"],
-            distribution["moment"][:, length:, length:],
-        )
-    return jnp.einsum(
-        "k,kl,kij->lij",
-        distribution["weight"],
-        distribution["gamma"],
-        distribution["moment"][:, length:, length:],
-    )
+    _, spread_out = along_groups(distribution)
+    return spread_out(distribution["moment"][:, length:, length:])
 
 
 def fields(structure: Structure, values, x, block: Block) -> Fields:
@@ -238,13 +227,13 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     distribution, ridge = values["distribution"], values["ridge"]
     weight, moment = distribution["weight"], distribution["moment"]
     length, r_s = hats.m.shape
-    gather, spread_out = _along_kinds(distribution)
+    gather, spread_out = along_groups(distribution)
     R = inverse(ridge * jnp.eye(r_s) + gather(hats.V))
     semantic = gather(hats.theta)
     carrier = jnp.concatenate(
         [jnp.broadcast_to(hats.m.T, (len(weight), r_s, length)), semantic], axis=2
     )
-    response = jnp.einsum("kab,kbi,kij->kaj", R, carrier, moment)  # ⟨R c (τ, π)ᵀ⟩ of each kind
+    response = jnp.einsum("kab,kbi,kij->kaj", R, carrier, moment)  # ⟨R c (τ, π)ᵀ⟩ of each group
     cc = jnp.einsum("kai,kij,kbj->kab", carrier, moment, carrier)
     spread = R @ (gather(hats.q) + cc) @ R
     m = jnp.einsum("k,kal->la", weight, response[:, :, :length])
@@ -252,7 +241,7 @@ def input_step(values, hats: Overlaps) -> tuple[Overlaps, Any]:
     return overlaps, 0.5 * ridge * jnp.einsum("k,kaa->", weight, spread)
 
 
-def _along_kinds(distribution) -> tuple[Callable, Callable]:
+def along_groups(distribution) -> tuple[Callable, Callable]:
     """X ↦ Σ_l γ_l X_l of every group of directions, (K, a, b), and X ↦ ⟨γ_l X⟩; or the same with
     Γ_ll'."""
     weight, gamma, Gamma = distribution["weight"], distribution["gamma"], distribution["Gamma"]

@@ -25,12 +25,15 @@ from .half_steps import conjugates, input_step
 @in_double
 def iterate(
     scenario: Scenario,
-    overlaps: Overlaps,
+    start: Overlaps,
     steps: int,
     rule: Rule | None = None,
     minimum: str | InnerMinimum = "lowest",
 ) -> list[Overlaps]:
     """The undamped iterates of the theory's map from given overlaps, the start first.
+
+    **Arguments**: `scenario`; `start`, the overlaps to begin at; `steps`, how many; `rule` and
+    `minimum` as in `solve`.
 
     **Returns**: a list of `Overlaps`, the start first.
 
@@ -41,9 +44,9 @@ def iterate(
         iterate(dotphase.paper(), NoisyStart().overlaps(dotphase.paper()), steps=3)
     """
     group = symmetries(scenario)
-    kept = stabiliser(group, overlaps)
+    kept = stabiliser(group, start)
     evaluator = evaluator_of(scenario, rule or Sobol(2**14), group, kept, as_minimum(minimum))
-    iterates = [overlaps]
+    iterates = [start]
     for _ in range(steps):
         x = np.asarray(to_coordinates(iterates[-1], scenario.distribution.joint_rho))
         moments = evaluator(x, evaluator.search(x)).moments
