@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..inner.minima import APART
+from ..inner.minimiser import APART
 from .message_passing.local_problem import LocalProblem
 from .message_passing.response import Coupling
 from .training.objective import Objective

@@ -41,7 +41,6 @@ class Reached:
 
 
 InnerMinimum = Lowest | Reached
-APART = 1e-3  # two minima closer than this, in units of the fields, are one
 MINIMA: dict[str, InnerMinimum] = {"lowest": Lowest(), "reached": Reached()}
 
 

@@ -13,6 +13,7 @@ from ..scenario.attentions.attention import Form
 from .loss import Problem, energy_derivatives
 
 NEARLY = 1e-4  # a tolerance for minima that take another Newton step later
+APART = 1e-3  # two minima closer than this, in units of the fields, are one
 FIRST_DAMPING = 0.3  # of the largest curvature; too little costs rejected steps
 
 

@@ -16,8 +16,7 @@ import jax.numpy as jnp
 
 from ..scenario.attentions.attention import Form
 from .loss import Problem
-from .minima import APART
-from .minimiser import NEARLY, descend
+from .minimiser import APART, NEARLY, descend
 
 FIRST_STEPS, MORE_STEPS = (
     4,

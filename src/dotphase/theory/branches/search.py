@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +30,9 @@ from ..solver.solution import Solution, SolveError
 from ..solver.solve import Minimum, Start, solve
 from ..solver.starts import random_start, usual_starts
 from ..solver.starts import start as named_start
-from ..stability.stability import Stability
+
+if TYPE_CHECKING:
+    from ..stability.stability import Stability
 
 
 @checked

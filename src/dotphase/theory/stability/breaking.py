@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...inner.loss import energy, prox_force, scaled
-from ...inner.minima import APART
+from ...inner.minimiser import APART
 from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule
 from ...results.estimate import Estimate

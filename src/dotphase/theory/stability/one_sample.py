@@ -9,7 +9,8 @@ import jax
 import numpy as np
 
 from ...inner.loss import Problem, applied, energy, energy_and_gradient, scaled
-from ...inner.minima import APART, Reached
+from ...inner.minima import Reached
+from ...inner.minimiser import APART
 from ...numerics.precision import in_double
 from ...overlaps.coordinates import coordinates_of
 from ...overlaps.symmetric import stabiliser

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ...inner.minima import APART, InnerMinimum, Lowest, Reached
+from ...inner.minima import InnerMinimum, Lowest, Reached
+from ...inner.minimiser import APART
 from ...numerics.compilation import on_device
 from ...numerics.kept_programs import kept
 from ...numerics.rules import Rule, Sobol
