@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -183,3 +184,22 @@ def test_a_divergence_before_the_first_record_is_an_outcome():
 def test_a_sample_without_a_dimension_says_so():
     with pytest.raises(ValueError, match=r"^d: give the dimension"):
         sample(paper())
+
+
+def test_sizes_of_memory_beyond_what_numpy_counts():
+    with pytest.raises(ValueError, match=r"^d: .* take .* of memory"):
+        train(paper(), 10**12)
+
+
+def test_an_average_over_different_mechanisms_says_so():
+    found = train(paper(2.0, 0.3), 60, "random", seeds=8, optimiser="adam")
+    assert [row["mechanism"] for row in found.rows()] == list(found.mechanisms)
+    first = [
+        run
+        for run, name in zip(found.runs, found.mechanisms, strict=True)
+        if name == found.mechanisms[0]
+    ]
+    same = replace(found, runs=tuple(first))
+    assert len(set(found.mechanisms)) > 1
+    assert "different mechanisms" in str(found)
+    assert "different mechanisms" not in str(same)

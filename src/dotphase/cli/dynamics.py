@@ -61,8 +61,8 @@ def dynamics(
     Example: dotphase dynamics --rate 20 --until 40 --d 1000 --seeds 4
     """
     first = chosen_start(start, shares)
-    if seeds < 0 or (seeds and d is None):
-        raise ValueError("--seeds: a simulation needs --d and a positive number of seeds")
+    if seeds == 1 or seeds < 0 or (seeds and d is None):
+        raise ValueError("--seeds: a simulation needs --d and at least two seeds")
     if flow:
         _flow(task, decay, as_json)
         return

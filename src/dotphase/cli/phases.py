@@ -171,7 +171,7 @@ def transition(
     precision: Annotated[
         float, typer.Option("--precision", help="Largest standard error of the parameter.")
     ] = 2e-3,
-    budget: Budget = 2**18,
+    budget: Budget = 2**19,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -182,6 +182,8 @@ def transition(
     from ..theory.branches.transitions import critical, first_nodes
 
     low, high = numbers("--range", interval, "first:last")
+    if not low < high:
+        raise ValueError(f"--range: expected the lower end first, got {interval!r}")
     options = {"precision": precision, "budget": budget, "start": start, "direction": direction}
     options |= {"rule": first_nodes(name, budget, seed), "minimum": minimum}
     options |= {"mechanisms": _two_mechanisms(between)}

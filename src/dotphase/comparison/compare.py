@@ -135,6 +135,8 @@ class Comparison(Result):
 
     def __str__(self) -> str:
         lines = [self.headline, text_table([self._row(entry) for entry in self.entries])]
+        if any(solution.scenario.dimension for solution in self.theory.values()):
+            lines.append(f"theory: that at d = {self.dimension}, to first order in 1/d")
         for start in self.theory:
             counts = _counts(self.passed[start], self.trained[start])
             lines.append(

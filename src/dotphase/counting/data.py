@@ -116,18 +116,20 @@ def spell(tokens: ArrayLike) -> list[str]:
 
 
 @checked
-def read_sentence(text: str, task: CountingTask) -> np.ndarray:
+def read_sentence(sentence: str, task: CountingTask) -> np.ndarray:
     """Turn a written sequence such as "BAADE" into tokens, or raise an error that names the
     problem.
 
     **Returns**: an array of letter numbers.
     """
     known = LETTERS[: task.letters]
-    unknown = sorted(set(text) - set(known))
+    unknown = sorted(set(sentence) - set(known))
     if unknown:
-        raise ValueError(f"text: {''.join(unknown)!r} not among the letters {known} of this run")
-    if len(text) != task.length:
         raise ValueError(
-            f"text: the sentence has {len(text)} letters, this run was trained on {task.length}"
+            f"sentence: {''.join(unknown)!r} not among the letters {known} of this run"
         )
-    return np.array([known.index(letter) for letter in text], np.int32)
+    if len(sentence) != task.length:
+        raise ValueError(
+            f"sentence: it has {len(sentence)} letters, this run was trained on {task.length}"
+        )
+    return np.array([known.index(letter) for letter in sentence], np.int32)

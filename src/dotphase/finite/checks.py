@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -69,10 +70,8 @@ def check_precision(precision: str) -> None:
 def check_memory(instance: Instance, count: int, precision: str) -> None:
     """Refuse data of `count` samples that take more memory than there is."""
     length, d = instance.scenario.length, instance.dimension
-    needed, free = (
-        length * count * d * np.dtype(precision).itemsize,
-        free_memory(),
-    )
+    needed = length * count * d * np.dtype(precision).itemsize
+    free = free_memory()
     if needed > free:
         data = f"{count} samples of {length} tokens in {d} dimensions"
         remedy = (
@@ -87,5 +86,5 @@ def check_memory(instance: Instance, count: int, precision: str) -> None:
 
 def size(count: float) -> str:
     """A number of bytes in words: 3.2 PB."""
-    power = 0 if count < 1 else min(int(np.log10(count)) // 3, len(UNITS) - 1)
+    power = 0 if count < 1 else min(int(math.log10(count)) // 3, len(UNITS) - 1)
     return f"{count / 1000.0**power:.3g} {UNITS[power]}"

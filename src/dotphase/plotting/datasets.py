@@ -85,9 +85,10 @@ def _axis(dataset: xarray.Dataset, names: list[str]) -> str:
     ]
     if len(found) != 1:
         several = ", ".join(found) or "none"
+        first, last = (found[0], found[-1]) if found else ("omega", "alpha")
         raise ValueError(
-            f"against: which axis? Several values have {several}; name one, and choose one value of "
-            "the others with .sel"
+            f"against: several axes have more than one value ({several}); draw along one of them at "
+            f"one value of the others, as in plot(dataset.sel({first}=…), {last!r})"
         )
     return found[0]
 

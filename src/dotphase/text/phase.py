@@ -99,6 +99,9 @@ class TextPhase(Result):
                 *lines,
                 f"  {where}",
                 f"  linear baseline ε_lin = {self.baseline}",
+                "  measured: the tokens. The teacher and ω are those of the task. Errors are those of "
+                "the theory;",
+                "  another dimension, or more text, can move α_c by more.",
                 "",
                 str(self.distribution),
             ]

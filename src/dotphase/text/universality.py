@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..finite.checks import as_seeds
+from ..finite.checks import several_seeds
 from ..finite.training.runs import Runs
 from ..finite.training.training import train
 from ..numerics.progress import Progress, reporting
@@ -166,7 +166,7 @@ def universality(
     """
     from ..theory.solver.solve import solve
 
-    begin, seeds, rule = perf_counter(), as_seeds(seeds), rule or Sobol(2**15)
+    begin, seeds, rule = perf_counter(), several_seeds(seeds), rule or Sobol(2**15)
     distributions = {
         name: tokens_from_samples(sentences, scales=name == "scaled", alike=True)
         for name in SURROGATES

@@ -135,7 +135,8 @@ class Runs(Result):
         return f"{self.method} from the {self.start} start, d = {self.dimension}: {outcomes}, {self.seconds:.1f} s"
 
     def rows(self) -> list[dict[str, Any]]:
-        return [row for run in self.runs for row in run.rows()]
+        each = zip(self.runs, self.mechanisms, strict=True)
+        return [row | {"mechanism": found} for run, found in each for row in run.rows()]
 
     @property
     def mechanisms(self) -> tuple[str, ...]:
@@ -160,6 +161,10 @@ class Runs(Result):
         lines += [f"  {name:<14}{getattr(self, name)}" for name in AVERAGED]
         if self.gradient_norm.count:
             lines.append(f"  {'gradient_norm':<14}{self.gradient_norm:.1e}")
+        learned = Counter(self.mechanisms)
+        if len(learned) > 1:
+            counts = ", ".join(f"{count} {name}" for name, count in learned.items())
+            lines.append(f"  the seeds learned different mechanisms, which are averaged: {counts}")
         return "\n".join(
             lines + [f"  {run.headline}" for run in self.runs if run.outcome == "diverged"]
         )

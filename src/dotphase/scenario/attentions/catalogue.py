@@ -238,6 +238,10 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
     **Example**: `mixture([[0.6, 0.4], [0.4, 0.6]], mixing=0.3, semantic=softmax(2))`.
     """
     semantic = softmax(1) if semantic is None else semantic
+    matrix = freeze("positional", positional, ndim=2)
+    rows, columns = thaw(matrix).shape
+    if rows != columns:
+        raise ValueError(f"positional: expected a square matrix, got {rows}×{columns}")
     mixing = finite_number("mixing", mixing, most=1)
     clash = {"positional", "mixing"} & set(semantic.parameters)
     if clash:
@@ -246,7 +250,7 @@ def mixture(positional: ArrayLike, mixing: float, semantic: Attention | None = N
         )
     parameters = {
         **semantic.parameters,
-        "positional": freeze("positional", positional, ndim=2),
+        "positional": matrix,
         "mixing": mixing,
     }
     return Attention(

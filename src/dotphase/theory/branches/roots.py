@@ -211,6 +211,9 @@ def refined_root(
             return *located, f"Newton's method does not converge on {rule.count} nodes"
         if error <= precision or 2 * rule.count > budget:
             short = f"budget of {budget} nodes reached: error {error:.3g}, asked {precision:.3g}"
-            return *located, "" if error <= precision else f"{short}; raise the budget"
+            return (
+                *located,
+                "" if error <= precision else f"{short}; raise the budget to {4 * budget}",
+            )
         rule = rule.refined(error / precision, budget, most=3)
         difference.missing.clear()

@@ -119,7 +119,7 @@ def critical(
     between: tuple[float, float] = (0.2, 5.0),
     *,
     precision: float = 2e-3,
-    budget: int = 2**18,
+    budget: int = 2**19,
     rule: Sobol | None = None,
     scan: int = SCANNED,
     start: str = "semantic",
