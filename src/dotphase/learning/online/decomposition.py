@@ -1,7 +1,7 @@
 """What weights are made of: along every group of directions, a share of the encodings, a share of the
 teacher, and noise.
 
-Within kind k of directions, with X = (τ_1 … τ_L, π) ∈ R^{L+r_t} the encodings and the teacher along
+Within group k of directions, with X = (τ_1 … τ_L, π) ∈ R^{L+r_t} the encodings and the teacher along
 a direction,
 
     Q = F_k X + noise of covariance Δ_k,
