@@ -87,5 +87,7 @@ def test_sentences_are_read_and_spelled():
     assert spell([25, 26, 52]) == ["Z", "a", "52"]
     with pytest.raises(ValueError, match=r"^sentence: 'Z' not among the letters"):
         read_sentence("ABCDEFGHIZ", MANY)
-    with pytest.raises(ValueError, match=r"^sentence: it has 3 letters, this run was trained on 10"):
+    with pytest.raises(
+        ValueError, match=r"^sentence: it has 3 letters, this run was trained on 10"
+    ):
         read_sentence("ABC", MANY)

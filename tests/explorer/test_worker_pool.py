@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import os
 import signal
+import threading
 
 import pytest
 
 from dotphase.explorer.answers.task import Branches, Task
 from dotphase.explorer.server.jobs import Memory, _halving, _in_order, branches, grid
-from dotphase.explorer.server.worker_pool import Busy, WorkerPool, WorkFailed
+from dotphase.explorer.server.worker_pool import Busy, Worker, WorkerPool, WorkFailed
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 
@@ -207,3 +208,23 @@ def test_remembered_answers_are_bounded_by_their_length():
     assert [key for key in "abcd" if memory.get(key)] == ["a", "d"]
     memory.keep("long", "x" * 200)
     assert (memory.size, memory.get("long"), memory.get("a")) == (0, None, None)
+
+
+def test_the_end_of_a_worker_waits_for_the_system_with_a_limit():
+    class Process:
+        """One that the system is slow to end; `join` would wait without limit."""
+
+        polls = 0
+        kill = staticmethod(lambda: None)
+
+        @property
+        def exitcode(self):
+            self.polls += 1
+            return -signal.SIGKILL if self.polls > 3 else None
+
+    worker = Worker.__new__(Worker)
+    worker.process, worker.pipe = Process(), open(os.devnull)
+    worker._listener, worker._ending = None, threading.Lock()
+    worker.end()
+    assert worker.process.polls == 4
+    assert worker.pipe.closed

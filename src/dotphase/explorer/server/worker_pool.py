@@ -13,6 +13,7 @@ import contextlib
 import itertools
 import multiprocessing
 import threading
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,7 +85,11 @@ class Worker:
         # Worker and pool may end at the same time, and a file can be closed only once.
         with self._ending:
             self.process.kill()
-            self.process.join(5)
+            # Not `join`, even with a time limit: it waits for the system without one, and in a soak
+            # of an hour it once waited for ever.
+            until = time.monotonic() + 5
+            while self.process.exitcode is None and time.monotonic() < until:
+                time.sleep(0.02)
             if self._listener is not None:
                 self._listener.join(5)  # before the next worker can get the same file descriptor
             self.pipe.close()
