@@ -223,8 +223,9 @@ def test_the_end_of_a_worker_waits_for_the_system_with_a_limit():
             return -signal.SIGKILL if self.polls > 3 else None
 
     worker = Worker.__new__(Worker)
-    worker.process, worker.pipe = Process(), open(os.devnull)
     worker._listener, worker._ending = None, threading.Lock()
-    worker.end()
+    worker.process = Process()
+    with open(os.devnull) as worker.pipe:
+        worker.end()
+        assert worker.pipe.closed
     assert worker.process.polls == 4
-    assert worker.pipe.closed
