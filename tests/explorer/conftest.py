@@ -58,7 +58,7 @@ def served() -> Iterator[Explorer]:
         yield server
     finally:
         server.process.terminate()
-        server.process.wait(20)
+        server.process.wait(120)
         server.process.stderr.close()
 
 

@@ -62,6 +62,8 @@ def one_step(
         at = one_step(dotphase.paper(alpha=2, omega=0.3), "positional", y=500)
         print(at.ratio, at.free_energy, at.complexity)
     """
+    if not y >= 0:
+        raise ValueError(f"y: expected a number of zero or above, got {y:g}")
     return one_step_scan(
         scenario,
         start,
