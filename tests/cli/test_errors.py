@@ -40,7 +40,7 @@ def run(*words):
             ("transition", "train-loss", "--range", "-1:5"),
             "between: sample_ratio: α must be positive",
         ),
-        (("transition", "train-loss", "--range", "5:1"), "low < high"),
+        (("transition", "train-loss", "--range", "5:1"), "--range: expected the lower end first"),
         (
             ("transition", "train-loss", "--budget", 100),
             "budget: 100 nodes do not allow the first rule",

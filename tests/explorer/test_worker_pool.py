@@ -10,7 +10,7 @@ import pytest
 
 from dotphase.explorer.answers.task import Branches, Task
 from dotphase.explorer.server.jobs import Memory, _halving, _in_order, branches, grid
-from dotphase.explorer.server.worker_pool import Busy, Worker, WorkerPool, WorkFailed
+from dotphase.explorer.server.worker_pool import Busy, WorkerPool, WorkFailed, _ended
 
 TRAINING = {"task": Task().model_dump(by_alias=True), "start": "random", "seed": 0, "seeds": 1}
 
@@ -210,22 +210,22 @@ def test_remembered_answers_are_bounded_by_their_length():
     assert (memory.size, memory.get("long"), memory.get("a")) == (0, None, None)
 
 
-def test_the_end_of_a_worker_waits_for_the_system_with_a_limit():
-    class Process:
-        """One that the system is slow to end; `join` would wait without limit."""
+def test_a_worker_whose_end_takes_long_does_not_hold_up_the_next_one():
+    released = threading.Event()
 
-        polls = 0
-        kill = staticmethod(lambda: None)
+    class Slow:
+        ended = False
 
-        @property
-        def exitcode(self):
-            self.polls += 1
-            return -signal.SIGKILL if self.polls > 3 else None
+        def end(self):
+            self.ended = released.wait(60)
 
-    worker = Worker.__new__(Worker)
-    worker._listener, worker._ending = None, threading.Lock()
-    worker.process = Process()
-    with open(os.devnull) as worker.pipe:
-        worker.end()
-        assert worker.pipe.closed
-    assert worker.process.polls == 4
+    async def story():
+        worker, began = Slow(), asyncio.get_running_loop().time()
+        await _ended(worker, patience=0.2)
+        assert asyncio.get_running_loop().time() - began < 30
+        assert not worker.ended
+        released.set()
+        await _ended(worker)
+        assert worker.ended
+
+    asyncio.run(story())

@@ -71,7 +71,7 @@ def test_a_dataset_is_drawn_over_its_axis(dataset):
         dotphase.plot(dataset, quantity="colour")
     with pytest.raises(ValueError, match=r"^against: no test_error depends on 'omega'"):
         dotphase.plot(dataset, against="omega")
-    with pytest.raises(ValueError, match=r"^against: which axis"):
+    with pytest.raises(ValueError, match=r"^against: no axis of numbers"):
         dotphase.plot(dataset.isel(alpha=[0]))
 
 

@@ -83,12 +83,13 @@ def _axis(dataset: xarray.Dataset, names: list[str]) -> str:
     found = [
         dim for dim in dims if not own(dim) and dataset.sizes[dim] > 1 and _numbers(dataset[dim])
     ]
-    if len(found) != 1:
-        several = ", ".join(found) or "none"
-        first, last = (found[0], found[-1]) if found else ("omega", "alpha")
+    if not found:
+        raise ValueError("against: no axis of numbers has more than one value; there is no curve")
+    if len(found) > 1:
+        example = f"plot(dataset.sel({found[0]}=…), {found[-1]!r})"
         raise ValueError(
-            f"against: several axes have more than one value ({several}); draw along one of them at "
-            f"one value of the others, as in plot(dataset.sel({first}=…), {last!r})"
+            f"against: several axes have more than one value ({', '.join(found)}); draw along one of "
+            f"them at one value of the others, as in {example}"
         )
     return found[0]
 

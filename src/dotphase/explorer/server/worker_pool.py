@@ -13,7 +13,6 @@ import contextlib
 import itertools
 import multiprocessing
 import threading
-import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import Any
@@ -85,14 +84,23 @@ class Worker:
         # Worker and pool may end at the same time, and a file can be closed only once.
         with self._ending:
             self.process.kill()
-            # Not `join`, even with a time limit: it waits for the system without one, and in a soak
-            # of an hour it once waited for ever.
-            until = time.monotonic() + 5
-            while self.process.exitcode is None and time.monotonic() < until:
-                time.sleep(0.02)
+            self.process.join(5)
             if self._listener is not None:
                 self._listener.join(5)  # before the next worker can get the same file descriptor
             self.pipe.close()
+
+
+async def _ended(worker: Worker, patience: float = 10.0) -> None:
+    """End a worker, but do not wait for that longer than `patience` seconds.
+
+    On a machine under full load the system was seen to take half an hour to report the end of a
+    killed process. Its thread waits for that; its place goes to a new worker.
+    """
+    ending = threading.Thread(target=worker.end, daemon=True)
+    ending.start()
+    until = asyncio.get_running_loop().time() + patience
+    while ending.is_alive() and asyncio.get_running_loop().time() < until:
+        await asyncio.sleep(0.02)
 
 
 class WorkerPool:
@@ -141,7 +149,7 @@ class WorkerPool:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for worker in filter(None, self._workers):
-            await asyncio.to_thread(worker.end)
+            await _ended(worker)
 
     @property
     def length(self) -> int:
@@ -214,7 +222,7 @@ class WorkerPool:
                 else:
                     await asyncio.sleep(1)  # it fails at the start: wait before the next attempt
             finally:
-                await asyncio.to_thread(worker.end)
+                await _ended(worker)
             worker = None
 
     async def _employ(self, worker: Worker) -> None:
