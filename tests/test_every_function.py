@@ -167,7 +167,7 @@ FUNCTIONS = {
     counting.Experiment: {},
     counting.all_data: {"experiment": EXPERIMENT},
     counting.make_data: {"task": COUNTING, "seed": 0},
-    counting.read_sentence: {"text": "A" * 10, "task": COUNTING},
+    counting.read_sentence: {"sentence": "A" * 10, "task": COUNTING},
     counting.count_letters: {"tokens": LETTERS},
     counting.spell: {"tokens": LETTERS},
     counting.load: {"directory": MISSING},
