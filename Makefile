@@ -4,6 +4,8 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.installed-docs
 PYTHON ?= python3
+# Three also on two cores: many tests wait for other processes.
+WORKERS := -n 3 --dist loadfile
 
 .PHONY: install run test test-all lint bench build check-wheel release-check docs docs-check clean
 
@@ -22,10 +24,10 @@ run: install
 	@echo "drag it yourself, in a browser: $(VENV)/bin/dotphase explore"
 
 test: install
-	$(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile
+	$(PY) -m pytest $(WORKERS)
 
 test-all: $(DOCS)
-	$(PY) -m pytest -n logical --maxprocesses 4 --dist loadfile -m ''
+	$(PY) -m pytest $(WORKERS) -m ''
 
 lint: install
 	$(VENV)/bin/ruff check src tests benchmarks examples docs

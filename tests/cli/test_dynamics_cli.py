@@ -26,7 +26,9 @@ def test_bayes_that_stalls_is_no_answer(monkeypatch):
     from dotphase.bayes import limit
 
     solved = limit.bayes
-    monkeypatch.setattr(limit, "bayes", lambda task, start: solved(task, start, iterations=1))
+    monkeypatch.setattr(
+        limit, "bayes", lambda *given, **options: solved(*given, iterations=1, **options)
+    )
     for options in ([], ["--json"]):
         answer = call("bayes", "--alpha", 0.4, *options)
         assert "stalled" in answer.stdout

@@ -111,7 +111,7 @@ def test_transition_command():
     options = ["--omega", "0.3", "--range", "1.4:1.6", "--precision", "0.02", "--json"]
     ran = CliRunner().invoke(app, ["transition", "linear", *options])
     assert ran.exit_code == 0, ran.output
-    answer = json.loads(ran.output)
+    answer = json.loads(ran.stdout)
     assert abs(answer["alpha"]["value"] - 1.492) < 3 * np.hypot(answer["alpha"]["error"], 0.004)
     assert answer["evaluations"] > 0
 

@@ -87,7 +87,7 @@ def test_command(tmp_path, ids):
     picture = tmp_path / "heads.png"
     found = run(save(tmp_path), "--text", tmp_path / "ids.npy", "--json", "--out", picture)
     assert found.exit_code == 0, found.output
-    assert json.loads(found.output)["names"] == ["0", "1"]
+    assert json.loads(found.stdout)["names"] == ["0", "1"]
     assert picture.stat().st_size > 1000
     written = tmp_path / "ids.txt"
     written.write_text(" ".join(map(str, ids.ravel())))

@@ -71,11 +71,11 @@ def test_the_shipped_head_as_teacher_agrees_with_trained_students():
     """Theory to first order in 1/d, both starts, against students trained at d = 512."""
     model = shipped()
     scenario = scenario_of(model.only(2), read_ids(model)).scenario
-    theory = solve(scenario, start="semantic", d=512)
+    theory = solve(scenario, start="semantic", d=512, rtol=1e-2)
     trained = train(scenario, d=512, start="semantic", seeds=6)
     away = trained.test_error - theory.test_error
     assert abs(away.value) < 4 * away.error
-    wrong = trained.test_error - solve(scenario, start="semantic").test_error  # d → ∞
+    wrong = trained.test_error - solve(scenario, start="semantic", rtol=1e-2).test_error  # d → ∞
     assert abs(wrong.value) > 10 * wrong.error
 
 

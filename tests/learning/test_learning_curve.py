@@ -225,3 +225,10 @@ def test_a_start_whose_loss_is_not_finite_is_refused():
     scenario = paper(alpha=1).vary(student=attentions.linear(1))
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"^start: the loss is not"):
         learning_curve(scenario, Start(1e200, 0.0, 0.0), **CHEAP)
+
+
+def test_more_steps_than_anyone_can_wait_for_are_refused():
+    with pytest.raises(ValueError, match=r"^time: these are 1e\+12 steps, the most is 1e\+07"):
+        learning_curve(paper(), time=1e9, step_size=1e-3)
+    with pytest.raises(ValueError, match=r"^steps: these are 2e\+07 steps"):
+        learning_curve(paper(), steps=20_000_000)

@@ -1,16 +1,17 @@
 """One progress for every long call."""
 
 import io
+import re
 import sys
-from types import SimpleNamespace
+import time
 
 import pytest
 
 from dotphase.numerics import progress as module
-from dotphase.numerics.progress import counting, reporting, track
+from dotphase.numerics.progress import counting, reporting, track, track_with_notes
 
 
-def test_a_callback_sees_every_step():
+def test_a_callback_sees_every_step_once():
     seen = []
     assert list(track(["a", "b"], "work", lambda done, total: seen.append((done, total)))) == [
         "a",
@@ -19,7 +20,9 @@ def test_a_callback_sees_every_step():
     with counting(lambda done, total: seen.append((done, total)), "search") as tried:
         tried()
         tried()
-    assert seen == [(1, 2), (2, 2), (1, None), (2, None)]
+    for _, note in track_with_notes(["a"], "work", lambda *counts: seen.append(counts)):
+        note("half done")
+    assert seen == [(1, 2), (2, 2), (1, None), (2, None), (1, 1)]
 
 
 @pytest.mark.parametrize("progress", [False, None])
@@ -28,23 +31,69 @@ def test_without_progress_nothing_is_printed(progress, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_in_a_file_there_is_a_line_now_and_then(monkeypatch, capsys):
-    clock = iter([0.0, 1.0, 6.0, 7.0, 100.0, 101.0])
-    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+def until(seen, capsys):
+    """What is printed, once it has what is waited for; however busy the machine is."""
+    printed = ""
+    for _ in range(3000):
+        printed += capsys.readouterr().err
+        if re.search(seen, printed):
+            return printed
+        time.sleep(0.02)
+    raise AssertionError(f"{seen} was not printed: {printed}")
+
+
+def test_in_a_file_there_is_a_line_now_and_then_even_if_nothing_is_reported(monkeypatch, capsys):
+    monkeypatch.setattr(module, "SILENT", 0.01)
     with reporting(True, "training", 5) as report:
-        for done in range(1, 6):
-            report(done, "loss 0.1")
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["training: 2 of 5, 6 s, loss 0.1", "training: 4 of 5, 100 s, loss 0.1"]
+        assert until(r"training: 0 of 5, 0 s\n", capsys)
+        report(0, "step 3")
+        assert until(r"training: 0 of 5, \d+ s, step 3\n", capsys)
+        report(2, "loss 0.1")
+        assert until(r"training: 2 of 5, \d+ s, about \d+ s left, loss 0.1\n", capsys)
+    capsys.readouterr()
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""  # it is over
+
+
+def test_lines_do_not_count_what_an_earlier_run_did(monkeypatch, capsys):
+    monkeypatch.setattr(module, "SILENT", 0.01)
+    with reporting(True, "study", None) as report:
+        report(90, "", 100)
+        assert "left" not in until(r"study: 90 of 100, \d+ s\n", capsys)
+        report(91, "", 100)
+        assert until(r"study: 91 of 100, \d+ s, about \d+ s left\n", capsys)
+
+
+def test_lines_are_a_fifth_of_the_time_apart(monkeypatch):
+    clock = iter([0.0, 0.0, 10.0, 1000.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
+    pauses = module._Lines("training", 5).pauses()
+    assert [next(pauses) for _ in range(3)] == [5.0, 5.0, 200.0]
+
+
+def terminal(monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    return stream
 
 
 def test_in_a_terminal_there_is_a_bar(monkeypatch):
-    terminal = io.StringIO()
-    monkeypatch.setattr(terminal, "isatty", lambda: True, raising=False)
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setenv("TERM", "xterm")
+    seen = terminal(monkeypatch)
+    monkeypatch.setattr(module, "UNSEEN", 1e6)
     with reporting(True, "training", 3) as report:
-        assert terminal.getvalue() == ""  # a call that is refused prints its refusal only
+        assert seen.getvalue() == ""  # a call that is refused prints its refusal only
         report(2, "loss 0.1")
-    assert "training" in terminal.getvalue()
-    assert "2/3" in terminal.getvalue()
+    assert "training" in seen.getvalue()
+    assert "2/3" in seen.getvalue()
+
+
+def test_a_bar_appears_even_if_nothing_is_reported(monkeypatch):
+    seen = terminal(monkeypatch)
+    with reporting(True, "training", None):
+        for _ in range(3000):
+            if "training" in seen.getvalue():
+                break
+            time.sleep(0.02)
+        assert "training" in seen.getvalue()

@@ -284,3 +284,49 @@ def test_a_solution_says_how_far_it_can_be_trusted(solution):
     assert "several minima" in str(solution)
     verdict = solution.stability.verdict
     assert verdict in str(solution)
+
+
+def test_every_result_says_what_speaks_against_its_numbers(everything):
+    for result in everything:
+        assert isinstance(result.caveats, tuple), type(result)
+        assert all(isinstance(caveat, str) and caveat for caveat in result.caveats)
+        if getattr(result, "reason", ""):
+            assert result.reason in result.caveats
+
+
+def test_caveats_of_a_solution(solution):
+    fine = replace(solution)
+    fine.__dict__["stability"] = solution.stability
+    checked = fine.checks
+    assert checked["residual"] == solution.residual
+    assert checked["unsettled"] == 0
+    assert not checked["outlier"]
+    assert (checked["stability"], checked["replica_symmetry"]) == ("stable", "replica symmetric")
+    assert fine.caveats == ()
+    assert replace(solution).checks["stability"] is None
+    rough = replace(solution, residual=1e-3)
+    assert rough.caveats == ("the residual is 1.0e-03",)
+    assert rough.to_dict()["caveats"] == list(rough.caveats)
+    apart = np.array([1, -1, 2, -2, 1, -1, 1, 500]) * 1e-6
+    alone = replace(solution, deviations=solution.deviations._replace(train_loss=apart))
+    assert "one replicate" in str(alone)
+    saddle = dotphase.solve(SCENARIO, "uninformed", rule=Sobol(2**13), rtol=None)
+    assert saddle.stability.branch.startswith("unstable")
+    assert any(caveat.startswith("the branch is unstable") for caveat in saddle.caveats)
+
+
+def test_caveats_of_a_comparison_are_those_of_its_parts(everything):
+    for result in everything:
+        if isinstance(result, Comparison):
+            assert "semantic, message passing: 1 of 1 seeds stopped" in result.caveats[0]
+        if type(result).__name__ == "Runs" and "diverged" in result.outcomes:
+            assert sum("blew up" in caveat for caveat in result.caveats) == 2
+
+
+def test_an_outlier_is_rare_among_normal_numbers():
+    """One of a thousand, by the definition of the test."""
+    from dotphase.theory.solver.errors import Scatter
+
+    draws = np.random.default_rng(0).standard_normal((20_000, 8))
+    found = sum(Scatter(draw, np.ones(8)).outlier for draw in draws)
+    assert abs(found - 20) < 5 * np.sqrt(20)

@@ -90,6 +90,30 @@ def test_what_cannot_fit_is_refused_at_once(monkeypatch):
     monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 10**8}))
     with pytest.raises(
         ValueError,
-        match=r"rule: these nodes of 2 tokens and rank 1 take 0\.\d+ GB of memory, 0\.1 GB",
+        match=r"rule: 8192 nodes of 2 tokens and rank 1 take 0\.\d+ GB of memory, 0\.1 GB",
     ):
         dotphase.solve(scenario, rule=rule)
+
+
+def test_nodes_are_refined_as_long_as_they_fit(monkeypatch):
+    """What was found on the last nodes that fit is kept, and the reason says why it went no further."""
+    from dotphase.theory.solver import checks
+
+    enough = memory_needed(dotphase.paper(), dotphase.Sobol(2**14))
+    monkeypatch.setattr(checks, "free_memory", lambda: 1.001 * enough)
+    found = dotphase.solve(dotphase.paper(alpha=2), rtol=1e-6, budget=2**40)
+    assert found.outcome == "imprecise"
+    assert "GB of memory" in found.reason
+    assert found.nodes <= 2**14
+    assert np.isfinite(found.test_error.error)
+    at = dotphase.critical(
+        dotphase.paper(omega=0.3),
+        "linear",
+        between=(1.4, 1.6),
+        precision=1e-6,
+        budget=2**40,
+        scan=2,
+    )
+    assert at.outcome == "imprecise"
+    assert "GB of memory" in at.reason
+    assert abs(at.location.value - 1.492) < 4 * at.location.error

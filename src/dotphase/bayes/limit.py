@@ -26,6 +26,7 @@ from ..inner.loss import mismatch
 from ..numerics.compilation import compiled
 from ..numerics.matrix_root import symmetric_root
 from ..numerics.precision import in_double
+from ..numerics.progress import Progress, counting
 from ..numerics.rules import GaussHermite, Rule, Sobol, pooled
 from ..results.estimate import Estimate
 from ..results.json import plain
@@ -98,6 +99,7 @@ def bayes(
     *,
     iterations: int = 2000,
     tolerance: float = 1e-7,
+    progress: Progress = None,
 ) -> BayesSolution:
     """Iterate state evolution of Bayes-optimal inference to its fixed point.
 
@@ -106,6 +108,8 @@ def bayes(
     - `start`: "uninformed" (nothing known but a trace) or "informed" (nearly everything known).
     - `rule`: of the Gaussian averages; 2^15 scrambled Sobol' points unless given.
     - `iterations`: the most that are made; `tolerance`: on the relative change of V in one of them.
+    - `progress`: True for a bar, or a function called with the number of iterations so far and
+      None.
 
     **Returns**: a `BayesSolution`: the test error, overlaps and outcome.
 
@@ -115,12 +119,14 @@ def bayes(
         raise ValueError(f"start: expected {' or '.join(STARTS)}, got {start!r}")
     begin, problem = perf_counter(), BayesProblem(scenario, rule)
     V, count, outcome = problem.first(STARTS[start]), 0, "stalled"
-    while outcome == "stalled" and count < iterations:
-        previous, V, count = V, problem.step(V), count + 1
-        if problem.left(V).max() < PERFECT:
-            outcome = "perfect"
-        elif problem.change(V, previous) < tolerance:
-            outcome = "converged"
+    with counting(progress, f"Bayes-optimal limit, {start} start") as tried:
+        while outcome == "stalled" and count < iterations:
+            previous, V, count = V, problem.step(V), count + 1
+            if problem.left(V).max() < PERFECT:
+                outcome = "perfect"
+            elif problem.change(V, previous) < tolerance:
+                outcome = "converged"
+            tried()
     reason = "" if outcome != "stalled" else f"still moving after {iterations} iterations"
     q, left = pooled(problem.rule, scenario.distribution.rho - V), pooled(problem.rule, V)
     ending = (problem.test_error(V), count, perf_counter() - begin)

@@ -101,6 +101,11 @@ class BayesRuns(Result):
         return dict(Counter(run.outcome for run in self.runs))
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        wrong = [name for name in self.outcomes if name not in ("converged", "perfect")]
+        return tuple(f"{self.outcomes[name]} seeds: {OUTCOMES[name]}" for name in wrong)
+
+    @property
     def test_error(self) -> Estimate:
         return self._mean([float(run.test_error) for run in self.runs])
 

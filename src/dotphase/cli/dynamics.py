@@ -112,7 +112,7 @@ def bayes(
     from ..bayes.message_passing import bayes_message_passing
     from ..theory.baseline import linear_baseline
 
-    found = [solve_bayes(task, name) for name in ("uninformed", "informed")]
+    found = [solve_bayes(task, name, progress=True) for name in ("uninformed", "informed")]
     threshold, linear = weak_recovery(task), linear_baseline(task).test_error
     passed = None if d is None else bayes_message_passing(task, d, seeds, progress=True)
     if as_json:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .errors import NO_ANSWER
-from .options import Json, Minimum, check_picture, of_scenario, print_json
+from .options import Json, Minimum, check_picture, of_scenario, print_json, resumable
 
 if TYPE_CHECKING:
     from ..finite.training.runs import Runs
@@ -131,10 +132,15 @@ def _size(d: int | None, data: Sentences | None) -> int | None:
     return 1000 if d is None and data is None else d
 
 
-def _kept(folder: Path | None) -> AbstractContextManager[None]:
+@contextmanager
+def _kept(folder: Path | None) -> Iterator[None]:
     from ..finite.training.checkpoint import checkpoint
 
-    return nullcontext() if folder is None else checkpoint(folder)
+    if folder is None:
+        yield
+        return
+    with resumable(), checkpoint(folder):
+        yield
 
 
 def _optimiser(name: str, rate: float | None) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..scenario.names import LETTERS, word_of
+from . import INTERRUPTED
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -262,38 +263,22 @@ def _fitting(widths: list[int], width: int) -> Iterator[list[int]]:
 
 
 @contextmanager
+def resumable() -> Iterator[None]:
+    """Say, after an interruption of what is inside, that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        kept = "what is finished is kept, and the same command continues"
+        typer.echo(f"interrupted: {kept}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@contextmanager
 def progress_bar(title: str) -> Iterator[Callable[..., None]]:
-    """A bar on the error stream, with the rate and the time left; yields `progress(done, total,
-    failed=0)`."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    """Progress of a study, which can be resumed; yields `progress(done, total, failed=0)`."""
+    from ..numerics.progress import reporting
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task(title, total=None, note="")
-
-        def progress(done: int, total: int, failed: int = 0) -> None:
-            speed = bar.tasks[0].speed
-            note = [f"{failed} failed"] * (failed > 0) + [f"{speed or 0:.3g}/s"] * (
-                speed is not None
-            )
-            bar.update(task, completed=done + failed, total=total, note=", ".join(note))
-
-        yield progress
+    with resumable(), reporting(True, title, None) as report:
+        yield lambda done, total, failed=0: report(
+            done + failed, f"{failed} failed" if failed else "", total
+        )

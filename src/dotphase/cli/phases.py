@@ -187,7 +187,7 @@ def transition(
     options = {"precision": precision, "budget": budget, "start": start, "direction": direction}
     options |= {"rule": first_nodes(name, budget, seed), "minimum": minimum}
     options |= {"mechanisms": _two_mechanisms(between)}
-    found = critical(task, name, along, between=(low, high), **options)
+    found = critical(task, name, along, between=(low, high), progress=True, **options)
     absent = found.outcome == "absent"
     if as_json:
         counts = {

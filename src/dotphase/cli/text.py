@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Json, Minimum, check_picture, folder, of_scenario, print_json
+from .options import Json, Minimum, check_picture, folder, of_scenario, print_json, resumable
 
 if TYPE_CHECKING:
     from ..scenario.scenario import Scenario
@@ -184,10 +184,11 @@ def language_model(
     from ..heads.training import save_heads, texts, train_language
 
     model = Model(layers=layers, positions=positions)
-    runs = [
-        train_language(model, size, steps, range(seeds), out, progress=True)
-        for size in tokens or [None]
-    ]
+    with resumable():
+        runs = [
+            train_language(model, size, steps, range(seeds), out, progress=True)
+            for size in tokens or [None]
+        ]
     save_heads(out / "heads.npz", runs[-1], texts(model)[2].words)
     for run in runs:
         run.save(out / f"{run.tokens}.dotphase")

@@ -212,8 +212,8 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
         [["", *(s.branch for s in found)], *table], "fixed points, values ± standard errors"
     )
     for s in found:
-        if s.reason:
-            typer.echo(f"{s.branch}: {s.reason}")
+        for caveat in s.caveats:
+            typer.echo(f"{s.branch}: {caveat}")
     typer.echo(
         f"{sum(s.evaluations for s in found)} evaluations, {max(s.seconds for s in found):.1f} s"
     )

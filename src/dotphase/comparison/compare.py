@@ -109,6 +109,17 @@ class Comparison(Result):
     def rows(self) -> list[dict[str, Any]]:
         return [row for entry in self.entries for row in entry.rows()]
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Those of the theory, of message passing and of training, by start."""
+        each = {"theory": self.theory, "message passing": self.passed, "training": self.trained}
+        return tuple(
+            f"{start}, {name}: {caveat}"
+            for name, results in each.items()
+            for start, result in results.items()
+            for caveat in result.caveats
+        )
+
     def plot(self) -> Figure:
         """Values and deviations from the theory of every observable."""
         from .plots import comparison_figure
@@ -217,15 +228,16 @@ def compare(
     done = 0
     with reporting(progress, f"comparing, d = {d}", len(starts) * (1 + 2 * len(seeds))) as report:
         for start in starts:
+            report(done, f"{start}: theory")
             theory[start] = solve(scenario, start, minimum=minimum, d=d)
             if theory[start].minimum == "reached":
                 lowest[start] = solve(scenario, start, minimum="lowest", d=d)
-            report(done := done + 1)
+            report(done := done + 1, f"{start}: message passing")
             advance = lambda k, _, before=done: report(before + k)
             passed[start] = gamp(
                 scenario, d, start, seeds, minimum=minimum, data=data, progress=advance
             )
-            done += len(seeds)
+            report(done := done + len(seeds), f"{start}: training")
             advance = lambda k, _, before=done: report(before + k)
             trained[start] = train(scenario, d, start, "lbfgs", seeds, data=data, progress=advance)
             done += len(seeds)

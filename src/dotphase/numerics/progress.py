@@ -3,14 +3,17 @@ is, or a callback.
 
     progress=True                   a bar in a terminal or a notebook; lines with times in a file
     progress=lambda done, total: …  called after every step; `total` is None where it is not known
+
+Bar and lines come from a thread of their own, so that a long step is not silent.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, TypeVar
 
@@ -19,32 +22,40 @@ Report = Callable[..., None]
 Item = TypeVar("Item")
 # seconds before the first line in a file; later lines come a fifth of the elapsed time apart
 SILENT = 5.0
+UNSEEN = 1.0  # seconds before a bar appears although nothing was reported
 
 
 @contextmanager
 def reporting(progress: Progress, what: str, total: int | None) -> Iterator[Report]:
-    """Show how far a call is while the block runs; yields `report(done, note="")`.
+    """Show how far a call is while the block runs; yields `report(done, note="", total=None)`, where
+    `note` may change within a step, and a `total` replaces the one that was known before.
 
     **Arguments**: `progress`, as above; `what` is being done; `total`, the number of steps, None if
     it is not known.
     """
     if callable(progress):
-        yield lambda done, note="": progress(done, total)
+        yield _Called(progress, total)
     elif not progress:
-        yield lambda done, note="": None
-    elif _watched():
-        with _bar(what, total) as report:
-            yield report
+        yield lambda done, note="", total=None: None
     else:
-        yield _Lines(what, total)
+        with (_bar if _watched() else _lines)(what, total) as report:
+            yield report
 
 
 def track(items: Sequence[Item], what: str, progress: Progress) -> Iterator[Item]:
     """The items one by one, each reported when it is done with."""
+    for item, _ in track_with_notes(items, what, progress):
+        yield item
+
+
+def track_with_notes(
+    items: Sequence[Item], what: str, progress: Progress
+) -> Iterator[tuple[Item, Callable[[str], None]]]:
+    """The same; with each item a function that says how far the work on it is."""
     with reporting(progress, what, len(items)) as report:
-        for done, item in enumerate(items, start=1):
-            yield item
-            report(done)
+        for done, item in enumerate(items):
+            yield item, lambda note, done=done: report(done, note)
+            report(done + 1)
 
 
 @contextmanager
@@ -54,6 +65,19 @@ def counting(progress: Progress, what: str) -> Iterator[Callable[[], None]]:
     with reporting(progress, what, None) as report:
         number = count(1)
         yield lambda: report(next(number))
+
+
+class _Called:
+    """A user's callback, called when a step is done, and not for notes."""
+
+    def __init__(self, progress: Callable[[int, int | None], Any], total: int | None) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self, done: int, note: str = "", total: int | None = None) -> None:
+        self.total = self.total if total is None else total
+        if done != self.done:
+            self.done = done
+            self.progress(done, self.total)
 
 
 def _watched() -> bool:
@@ -67,9 +91,30 @@ def _watched() -> bool:
 
 
 @contextmanager
+def _meanwhile(show: Callable[[], Any], pauses: Iterable[float]) -> Iterator[None]:
+    """While the block runs, `show` after each of the pauses, in seconds."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        with suppress(OSError, ValueError):  # nobody reads the error stream any more
+            for pause in pauses:
+                if over.wait(pause):
+                    return
+                show()
+
+    thread = threading.Thread(target=repeat, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(1)
+
+
+@contextmanager
 def _bar(what: str, total: int | None) -> Iterator[Report]:
-    """A bar on the error stream that goes away at the end. It appears at the first report, so that
-    a call that is refused prints its refusal only."""
+    """A bar on the error stream that goes away at the end. It appears at the first report or after
+    a second, so that a call that is refused prints its refusal only."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -80,39 +125,54 @@ def _bar(what: str, total: int | None) -> Iterator[Report]:
     )
     from rich.progress import Progress as Bar
 
-    steps = (
-        [MofNCompleteColumn(), TimeRemainingColumn()]
-        if total is not None
-        else [TextColumn("{task.completed}")]
-    )
     note = TextColumn("{task.fields[note]}")
-    columns = (TextColumn(what), BarColumn(bar_width=30), *steps, note, TimeElapsedColumn())
+    steps = (MofNCompleteColumn(), TimeRemainingColumn(), note, TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), *steps)
     bar = Bar(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(what, total=total, note="")
 
-    def report(done: int, note: str = "") -> None:
+    def report(done: int, note: str = "", total: int | None = None) -> None:
         bar.start()
-        bar.update(task, completed=done, note=note)
+        bar.update(task, completed=done, note=note, total=total)  # None: as it was
 
     try:
-        yield report
+        with _meanwhile(bar.start, [UNSEEN]):
+            yield report
     finally:
         bar.stop()
 
 
+@contextmanager
+def _lines(what: str, total: int | None) -> Iterator[Report]:
+    """Lines on the error stream, for a file."""
+    lines = _Lines(what, total)
+    with _meanwhile(lines.show, lines.pauses()):
+        yield lines
+
+
 class _Lines:
-    """Lines on the error stream, for a file: `training, d = 1000: 3 of 8, 12 s`."""
+    """`training, d = 1000: 3 of 8, 12 s, about 20 s left, step 40`."""
 
     def __init__(self, what: str, total: int | None) -> None:
-        self.what, self.total = what, total
+        self.what, self.total, self.done, self.note = what, total, 0, ""
         self.began = time.monotonic()
-        self.due = self.began + SILENT
+        self.earlier = 0  # done before this call, known when the total is
 
-    def __call__(self, done: int, note: str = "") -> None:
-        now = time.monotonic()
-        if now < self.due:
-            return
-        self.due = now + max(SILENT, 0.2 * (now - self.began))
+    def __call__(self, done: int, note: str = "", total: int | None = None) -> None:
+        if self.total is None and total is not None:
+            self.earlier = done
+        self.done, self.note = done, note
+        self.total = self.total if total is None else total
+
+    def pauses(self) -> Iterator[float]:
+        while True:
+            yield max(SILENT, 0.2 * (time.monotonic() - self.began))
+
+    def show(self) -> None:
+        spent = time.monotonic() - self.began
         of = "" if self.total is None else f" of {self.total}"
-        words = [f"{self.what}: {done}{of}", f"{now - self.began:.0f} s", *([note] if note else [])]
-        print(", ".join(words), file=sys.stderr, flush=True)
+        words = [f"{self.what}: {self.done}{of}", f"{spent:.0f} s"]
+        if self.total is not None and self.done > self.earlier:
+            left = spent * (self.total - self.done) / (self.done - self.earlier)
+            words.append(f"about {left:.0f} s left")
+        print(", ".join([*words, *filter(None, [self.note])]), file=sys.stderr, flush=True)

@@ -32,6 +32,7 @@ class Result:
       `Estimate` is one entry;
     - `arrays()`: what does not fit into a table, each with the names of its axes, unless there is
       none;
+    - `caveats`: what speaks against its numbers; its `reason`, if it has one, unless there is more.
     - `row`: what a row is, the name of their axis; empty for a result that is one row;
     - `curve`: whether `plot()` is shown small in a notebook.
 
@@ -51,6 +52,11 @@ class Result:
 
     def arrays(self) -> dict[str, tuple[tuple[str, ...], Any]]:
         return {}
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What speaks against the numbers, a sentence each; empty where nothing is known to."""
+        return tuple(filter(None, [getattr(self, "reason", "")]))
 
     def plot(self) -> Figure:
         raise NotImplementedError(f"{type(self).__name__} has no picture")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...inner.minima import as_minimum
-from ...numerics.progress import Progress, track
+from ...numerics.progress import Progress, track_with_notes
 from ...overlaps.overlaps import WeightOverlaps
 from ...results.result import Result
 from ...results.tables import per_token
@@ -183,8 +183,8 @@ def gamp(
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
     d = realised[0].dimension
     runs = [
-        _one(instance, start, damping, limits, tolerance, response, minimum)
-        for instance in track(realised, f"message passing, d = {d}", progress)
+        _one(instance, start, damping, limits, tolerance, response, minimum, note)
+        for instance, note in track_with_notes(realised, f"message passing, d = {d}", progress)
     ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
 
@@ -197,16 +197,22 @@ def _one(
     tolerance,
     response,
     minimum: str,
+    note: Callable[[str], None],
 ) -> Run:
     begin = perf_counter()
     first = start_weights(instance, start)
     method, rows = Gamp(objective_of(instance), damping, minimum), []
-    end = _iterate(method, method.first(first, response), rows, iterations, tolerance)
+    end = _iterate(method, method.first(first, response), rows, iterations, tolerance, note)
     return answer(instance, end, begin, _messages(rows))
 
 
 def _iterate(
-    method: Gamp, state: State, rows: list, iterations: tuple[int, int], tolerance: float
+    method: Gamp,
+    state: State,
+    rows: list,
+    iterations: tuple[int, int],
+    tolerance: float,
+    note: Callable[[str], None],
 ) -> Descent:
     """Iterate until the training objective is stationary; what is seen on the way is appended to
     `rows`."""
@@ -215,6 +221,7 @@ def _iterate(
     for iteration in range(most + 1):
         weights = state.weights
         value, norm = _stationarity(objective, weights)
+        note(f"iteration {iteration}, gradient norm {norm:.1e}")
         if not np.isfinite(norm):
             reason = (
                 f"not finite after {iteration} iterations: raise the damping ({method.damping:g})"

@@ -161,13 +161,18 @@ class Runs(Result):
         lines += [f"  {name:<14}{getattr(self, name)}" for name in AVERAGED]
         if self.gradient_norm.count:
             lines.append(f"  {'gradient_norm':<14}{self.gradient_norm:.1e}")
-        learned = Counter(self.mechanisms)
+        return "\n".join([*lines, *(f"  {caveat}" for caveat in self.caveats)])
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        found, learned = [], Counter(self.mechanisms)
         if len(learned) > 1:
             counts = ", ".join(f"{count} {name}" for name, count in learned.items())
-            lines.append(f"  the seeds learned different mechanisms, which are averaged: {counts}")
-        return "\n".join(
-            lines + [f"  {run.headline}" for run in self.runs if run.outcome == "diverged"]
-        )
+            found.append(f"the seeds learned different mechanisms, which are averaged: {counts}")
+        if self.outcomes.get("stopped"):
+            stopped = f"{self.outcomes['stopped']} of {len(self.runs)} seeds"
+            found.append(f"{stopped} stopped before the gradient had vanished")
+        return *found, *(run.headline for run in self.runs if run.outcome == "diverged")
 
     @property
     def outcomes(self) -> dict[str, int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ...numerics.progress import Progress, track
+from ...numerics.progress import Progress, track_with_notes
 from ...overlaps.overlaps import WeightOverlaps
 from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
@@ -68,8 +68,8 @@ def train(
     begin, realised = perf_counter(), instances(scenario, d, seeds, precision, data)
     d = realised[0].dimension
     runs = [
-        _train_one(instance, start, method, precision, every)
-        for instance in track(realised, f"training, d = {d}", progress)
+        _train_one(instance, start, method, precision, every, note)
+        for instance, note in track_with_notes(realised, f"training, d = {d}", progress)
     ]
     return Runs(
         scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin
@@ -77,14 +77,19 @@ def train(
 
 
 def _train_one(
-    instance: Instance, start: Start, method: Optimiser, precision: str, record: int | None
+    instance: Instance,
+    start: Start,
+    method: Optimiser,
+    precision: str,
+    record: int | None,
+    note: Callable[[str], None],
 ) -> Run:
     begin = perf_counter()
     weights = start_weights(instance, start)
     objective = objective_of(instance, precision)
-    recorder = None if record is None else _Recorder(instance, record)
+    recorder = _Recorder(instance, record, note)
     end = method.minimise(objective, weights, recorder)
-    return answer(instance, end, begin, None if recorder is None else recorder.trajectory)
+    return answer(instance, end, begin, recorder.trajectory)
 
 
 def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = None) -> Run:
@@ -108,18 +113,20 @@ def answer(instance: Instance, end: Descent, begin: float, trajectory: Any = Non
 
 
 class _Recorder:
-    def __init__(self, instance: Instance, every: int) -> None:
-        self.instance, self.every, self.rows = instance, every, []
+    """Watches a descent: notes how far it is, and keeps every `every`-th step."""
+
+    def __init__(self, instance: Instance, every: int | None, note: Callable[[str], None]) -> None:
+        self.instance, self.every, self.note, self.rows = instance, every, note, []
 
     def __call__(self, step: int, weights: np.ndarray, value: float) -> None:
-        if step % self.every == 0:
-            self.rows.append(
-                (step, value / self.instance.dimension, overlaps(self.instance, weights))
-            )
+        loss = value / self.instance.dimension
+        self.note(f"seed {self.instance.seed}: step {step}, loss {loss:.4g}")
+        if self.every is not None and step % self.every == 0:
+            self.rows.append((step, loss, overlaps(self.instance, weights)))
 
     @property
     def trajectory(self) -> Trajectory | None:
-        """What was recorded; None after a divergence before the first record."""
+        """What was recorded; None without `every`, or after a divergence before the first record."""
         if not self.rows:
             return None
         steps, losses, values = zip(*self.rows, strict=True)

@@ -39,10 +39,17 @@ def schedule_of(
     if (steps is None) == (time is None):
         raise ValueError("steps: give either steps or time (the sum of the step sizes)")
     if steps is not None:
-        return Schedule(np.full(whole_number("steps", steps), size), momentum)
+        return Schedule(np.full(_bounded("steps", whole_number("steps", steps)), size), momentum)
     time = _positive("time", time)
-    count = int(np.ceil(time / size - 1e-9))  # 1e-9: rounding is no further step
+    count = _bounded("time", np.ceil(time / size - 1e-9))  # 1e-9: rounding is no further step
     return Schedule(np.full(count, time / count), momentum)
+
+
+def _bounded(name: str, count: float) -> int:
+    most = 10**7  # a day of computing, and the answer has a row for every step
+    if count > most:
+        raise ValueError(f"{name}: these are {count:.3g} steps, the most is {most:.0e}")
+    return int(count)
 
 
 def default_step(scenario: Scenario) -> float:

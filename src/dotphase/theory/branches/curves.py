@@ -71,6 +71,16 @@ class Branches(Result):
             for row in solution.rows()
         ]
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Those of every solution, with its place."""
+        return tuple(
+            f"{self.along} = {value:g}, {start}: {caveat}"
+            for start, followed in self.solutions.items()
+            for value, solution in zip(self.values, followed, strict=True)
+            for caveat in solution.caveats
+        )
+
     def plot(self) -> Figure:
         """Test error, training loss and overlaps over the parameter, with bands of one standard
         error."""

@@ -56,6 +56,11 @@ class Phase(Result):
     def rows(self) -> list[dict[str, Any]]:
         return [row for solution in self.solutions for row in solution.rows()]
 
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Of the comparison, and of the winner."""
+        return *super().caveats, *(self.solutions[0].caveats if self.solutions else ())
+
     def __str__(self) -> str:
         lines = [self.headline, *(f"  {_described(solution)}" for solution in self.solutions)]
         return "\n".join([*lines, *([f"  {self.reason}"] if self.reason else [])])

@@ -16,6 +16,7 @@ import numpy as np
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...scenario.scenario import Scenario
+from ..solver.checks import beyond_memory
 from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum
 from .continuation import Follower
@@ -215,5 +216,9 @@ def refined_root(
                 *located,
                 "" if error <= precision else f"{short}; raise the budget to {4 * budget}",
             )
-        rule = rule.refined(error / precision, budget, most=3)
+        finer = rule.refined(error / precision, budget, most=3)
+        full = beyond_memory(difference.scenario, finer)
+        if full:
+            return *located, f"error {error:.3g}, asked {precision:.3g}: {full}"
+        rule = finer
         difference.missing.clear()

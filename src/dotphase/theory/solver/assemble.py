@@ -76,6 +76,7 @@ def assemble(
         blur=point.minima.blur,
         seconds=seconds,
         joint=Joint(overlaps, errors, hats) if scenario.structure.joint else None,
+        unsettled=point.minima.unsettled,
     )
 
 

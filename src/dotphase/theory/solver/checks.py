@@ -43,12 +43,21 @@ def memory_needed(scenario: Scenario, rule: Rule) -> int:
     return 8 * (count * length * (4 * r_s + 2 * r_t) + working) + programs
 
 
+def beyond_memory(scenario: Scenario, rule: Rule) -> str:
+    """Why these nodes cannot be had: an empty text where they fit into the memory that is free."""
+    needed, free = memory_needed(scenario, rule), free_memory()
+    if needed <= free:
+        return ""
+    gigabytes = lambda count: f"{count / 1e9:.3g} GB"
+    nodes = f"{rule.count} nodes" if isinstance(rule, Sobol) else "these nodes"
+    return (
+        f"{nodes} of {scenario.length} tokens and rank {scenario.ranks[0]} take "
+        f"{gigabytes(needed)} of memory, {gigabytes(free)} are free"
+    )
+
+
 def check_memory(scenario: Scenario, rule: Rule) -> None:
     """Refuse nodes that take more memory than there is."""
-    needed, free = memory_needed(scenario, rule), free_memory()
-    if needed > free:
-        gigabytes = lambda count: f"{count / 1e9:.3g} GB"
-        raise ValueError(
-            f"rule: these nodes of {scenario.length} tokens and rank {scenario.ranks[0]} take {gigabytes(needed)} of "
-            f"memory, {gigabytes(free)} are free; take fewer nodes, a lower rank or fewer tokens"
-        )
+    reason = beyond_memory(scenario, rule)
+    if reason:
+        raise ValueError(f"rule: {reason}; take fewer nodes, a lower rank or fewer tokens")

@@ -27,12 +27,30 @@ class Scatter(NamedTuple):
     test_error: np.ndarray
     train_loss: np.ndarray
 
+    @property
+    def outlier(self) -> bool:
+        """Whether one replicate lies so far from the others that chance alone would put it there in
+        less than one of a thousand cases (Grubbs' test). The error bars then depend on it alone."""
+        return any(_outlier(part) for part in self)
+
 
 class Deviations(NamedTuple):
     """Of each replicate: `coordinates` dx_r, (R, n), and the `scatter` of ε_g and ε_t."""
 
     coordinates: np.ndarray
     scatter: Scatter
+
+
+def _outlier(values: np.ndarray, chance: float = 1e-3) -> bool:
+    """G = max |x − mean|/s against (R − 1)/√R · √(t²/(R − 2 + t²)), t the Student quantile."""
+    from scipy.stats import t as student
+
+    count = len(values)
+    if count < 3 or not np.isfinite(values).all() or np.ptp(values) == 0:
+        return False
+    t = student.isf(chance / (2 * count), count - 2)
+    bound = (count - 1) / np.sqrt(count) * np.sqrt(t**2 / (count - 2 + t**2))
+    return bool(np.abs(values - values.mean()).max() > bound * values.std(ddof=1))
 
 
 def deviations(evaluator: Evaluator, point: Point) -> Deviations:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...numerics.rules import Rule
+from ...numerics.rules import Rule, Sobol
 from ...overlaps.overlaps import Overlaps, WeightOverlaps
 from ...results.estimate import Estimate
 from ...results.json import plain
@@ -65,7 +65,9 @@ class Solution(Result):
       of `nodes` nodes.
     - `several_minima`: the share of samples whose inner problem has more than one minimum;
       `higher_minima`: the share that sits in another one than the lowest; `blur`: the energy over
-      which jumps between them were blurred.
+      which jumps between them were blurred; `unsettled`: the share whose minimisation did not come
+      to rest.
+    - `checks`, `caveats`: what would show that the numbers are wrong, and what does.
     """
 
     scenario: Scenario
@@ -89,6 +91,7 @@ class Solution(Result):
     blur: float
     seconds: float = field(compare=False)
     joint: Joint | None = None
+    unsettled: float = 0.0
 
     @property
     def state(self) -> Overlaps:
@@ -145,18 +148,53 @@ class Solution(Result):
         return f"Solution({self.branch}, {self.outcome}{found})  {values}"
 
     @property
+    def checks(self) -> dict[str, Any]:
+        """What would show that the numbers are wrong; None where it has not been computed.
+
+        - `residual`: how far the map moves the overlaps, undamped.
+        - `unsettled`: the share of nodes whose inner minimisation did not come to rest.
+        - `outlier`: whether one replicate of the nodes alone makes the error bars (Grubbs' test).
+        - `replica_symmetry`, `stability`: the verdicts of `stability`, once it has been asked for.
+        """
+        known = self.__dict__.get("stability")
+        return {
+            "residual": self.residual,
+            "unsettled": self.unsettled,
+            "outlier": isinstance(self.rule, Sobol) and self.deviations.outlier,
+            "replica_symmetry": known and known.symmetry,
+            "stability": known and known.branch,
+        }
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        rough = 1e-6  # a hundred times the usual tolerance
+        found, known = [*super().caveats], self.checks
+        if self.outcome != "stalled" and not self.residual < rough:
+            found.append(f"the residual is {self.residual:.1e}")
+        if known["outlier"]:
+            found.append("one replicate of the nodes alone makes the errors, which may be wrong")
+        if known["stability"] not in (None, "stable"):
+            found.append(f"the branch is {known['stability']}")
+        if known["replica_symmetry"] and known["replica_symmetry"].startswith(
+            ("broken", "undecid")
+        ):
+            found.append(f"replica symmetry is {known['replica_symmetry']}")
+        return tuple(found)
+
+    @property
     def trust(self) -> str:
-        """How far it can be trusted: its stability where that has been worked out, and the samples
-        that may jump."""
+        """How far it can be trusted: its stability where that has been worked out, the samples that
+        may jump, the nodes, and the residual."""
         known = self.__dict__.get("stability")
         stable = "stability not computed" if known is None else known.verdict
         higher = f", {self.higher_minima:.2%} not in the lowest" if self.minimum != "lowest" else ""
         several = f"{self.several_minima:.2%} of samples with several minima{higher}"
-        return f"{self.minimum} minimum · {stable} · {several}, {self.nodes} nodes"
+        nodes = f"{self.nodes} nodes, residual {self.residual:.0e}"
+        return f"{self.minimum} minimum · {stable} · {several}, {nodes}"
 
     def __str__(self) -> str:
-        reason = [f"  {self.reason}"] if self.reason else []
-        return "\n".join([self.headline, *reason, f"  {brief(self.scenario)}", f"  {self.trust}"])
+        caveats = [f"  {caveat}" for caveat in self.caveats]
+        return "\n".join([self.headline, *caveats, f"  {brief(self.scenario)}", f"  {self.trust}"])
 
     def rows(self) -> list[dict[str, Any]]:
         words = (
@@ -233,4 +271,6 @@ class Solution(Result):
             "train_loss": self.train_loss.to_dict(),
             "several_minima": plain(self.several_minima),
             "higher_minima": plain(self.higher_minima),
+            "checks": plain(self.checks),
+            "caveats": list(self.caveats),
         }

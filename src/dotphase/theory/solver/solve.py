@@ -22,7 +22,7 @@ from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
-from .checks import check_memory, check_minimum, check_nodes
+from .checks import beyond_memory, check_memory, check_minimum, check_nodes
 from .globalisation import Task, from_nearby, from_start, levels, task_of
 from .options import SolverOptions
 from .solution import Solution, SolveError
@@ -94,7 +94,7 @@ def solve(
     check_memory(scenario, rule)
     overlaps, branch = _begin(scenario, start)
     task = task_of(scenario, overlaps, minimum, solver)
-    evaluator, trail = _refined(task, overlaps, rule, rtol, budget)
+    evaluator, trail = _refined(scenario, task, overlaps, rule, rtol, budget)
     solution = assemble(scenario, branch, evaluator, trail, rtol, time.perf_counter() - began)
     if solution.outcome == "stalled":
         options = {"rtol": rtol, "budget": budget, "solver": solver}
@@ -108,10 +108,15 @@ def solve(
 
 
 def _refined(
-    task: Task, overlaps: Overlaps, rule: Rule, rtol: float | None, budget: int
+    scenario: Scenario,
+    task: Task,
+    overlaps: Overlaps,
+    rule: Rule,
+    rtol: float | None,
+    budget: int,
 ) -> tuple[Evaluator, Trail]:
-    """The fixed point on ever more nodes, until `rtol` is met; the evaluations of all of them are
-    counted."""
+    """The fixed point on ever more nodes, until `rtol` is met or the memory is full; the
+    evaluations of all of them are counted."""
     first, *others = levels(rule, task.options.coarse_nodes)
     evaluator, trail = from_start(task, first, overlaps)
     spent = trail.evaluations
@@ -119,6 +124,9 @@ def _refined(
         finer = others.pop(0) if others else None
         if finer is None and trail.converged and rtol is not None:
             finer = _finer(evaluator, trail, rtol, budget)
+            full = "" if finer is None else beyond_memory(scenario, finer)
+            if full:
+                return evaluator, trail._replace(reason=full, evaluations=spent)
         if finer is None:
             return evaluator, trail._replace(evaluations=spent)
         evaluator, trail = from_nearby(
