@@ -4,8 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 DOCS := $(VENV)/.installed-docs
 PYTHON ?= python3
-# Three also on two cores: many tests wait for other processes.
-WORKERS := -n 3 --dist loadfile
+WORKERS := -n logical --maxprocesses 4 --dist loadfile
 
 .PHONY: install run test test-all lint bench build check-wheel release-check docs docs-check clean
 

@@ -228,3 +228,89 @@ def test_an_interruption_of_what_continues_says_so(words, tmp_path, monkeypatch)
     assert result.exit_code == 130
     kept = "what is finished is kept, and the same command continues"
     assert result.stderr == f"interrupted: {kept}\n"
+
+
+DROPPED = """
+import sys, time
+import dotphase.theory.baseline
+from dotphase import cli
+
+def goes_on(task):
+    try:
+        print("ready", flush=True)
+        time.sleep(90)
+    except KeyboardInterrupt:  # as C++ that calls Python sometimes does
+        pass
+    time.sleep(90)
+
+dotphase.theory.baseline.linear_baseline = goes_on
+sys.argv = ["dotphase", "baseline"]
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interruption_that_is_dropped_is_repeated(name):
+    begun = subprocess.Popen(
+        [sys.executable, "-c", DROPPED], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert begun.stdout.readline() == b"ready\n"
+    begun.send_signal(getattr(signal, name))
+    _, err = begun.communicate(timeout=80)
+    assert (begun.returncode, err) == (130, b"interrupted\n")
+
+
+CLEANING = """
+import sys, time
+import dotphase.theory.baseline
+from dotphase import cli
+
+def cleans_up(task):
+    try:
+        print("ready", flush=True)
+        time.sleep(90)
+    finally:
+        time.sleep(2)
+        print("clean", flush=True)
+
+dotphase.theory.baseline.linear_baseline = cleans_up
+sys.argv = ["dotphase", "baseline"]
+cli.main()
+"""
+
+
+def test_cleaning_up_after_an_interruption_is_not_interrupted_again():
+    begun = subprocess.Popen(
+        [sys.executable, "-c", CLEANING], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert begun.stdout.readline() == b"ready\n"
+    begun.send_signal(signal.SIGINT)
+    out, err = begun.communicate(timeout=80)
+    assert (begun.returncode, out, err) == (130, b"clean\n", b"interrupted\n")
+
+
+LOADING = """
+import sys, time
+from dotphase import cli
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "dotphase.theory.baseline":
+            print("ready", flush=True)
+            time.sleep(90)
+
+sys.meta_path.insert(0, Slow())
+sys.argv = ["dotphase", "baseline"]
+cli.main()
+"""
+
+
+def test_an_interruption_while_a_module_is_loaded_ends_the_process_at_once():
+    """An exception inside of an import can crash libraries that are half initialised."""
+    begun = subprocess.Popen(
+        [sys.executable, "-c", LOADING], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert begun.stdout.readline() == b"ready\n"
+    begun.send_signal(signal.SIGINT)
+    _, err = begun.communicate(timeout=80)
+    assert (begun.returncode, err) == (130, b"interrupted\n")

@@ -67,6 +67,7 @@ def test_omega_is_the_share_of_position(tmp_path):
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)  # in units of the words' deviation
 
 
+@pytest.mark.slow
 def test_the_shipped_head_as_teacher_agrees_with_trained_students():
     """Theory to first order in 1/d, both starts, against students trained at d = 512."""
     model = shipped()

@@ -55,6 +55,14 @@ def test_in_a_file_there_is_a_line_now_and_then_even_if_nothing_is_reported(monk
     assert capsys.readouterr().err == ""  # it is over
 
 
+def test_what_is_not_counted_has_no_number(monkeypatch, capsys):
+    monkeypatch.setattr(module, "SILENT", 0.01)
+    with counting(True, "search") as tried:
+        assert until(r"search: \d+ s\n", capsys)
+        tried()
+        assert until(r"search: 1, \d+ s\n", capsys)
+
+
 def test_lines_do_not_count_what_an_earlier_run_did(monkeypatch, capsys):
     monkeypatch.setattr(module, "SILENT", 0.01)
     with reporting(True, "study", None) as report:

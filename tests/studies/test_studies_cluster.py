@@ -1,12 +1,14 @@
 """Clusters: a dask scheduler's workers give the same results; the job script of SLURM says what was
 asked for."""
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from concurrent.futures import CancelledError, Future
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,7 +16,8 @@ import pytest
 from test_studies_runner import ALPHAS, ENVIRONMENT, assert_same, written
 from toy_computations import run_study, toy_study
 
-from dotphase.studies.run.dask import Timeouts
+from dotphase.studies.run.dask import Timeouts, _pass_on
+from dotphase.studies.run.work import Result
 
 pytest.importorskip("distributed")
 
@@ -212,3 +215,31 @@ def test_a_worker_with_other_code_is_refused_before_any_work(tmp_path, processes
     ):
         run_study(toy_study(ALPHAS), tmp_path / "run.zarr", scheduler=address)
     assert written(tmp_path / "run.zarr") == []
+
+
+class Fetched:
+    """A future of dask whose result was fetched; `state` is what has become of it since."""
+
+    def __init__(self, state, outcome):
+        self.status, self.outcome = state, outcome
+
+    def __await__(self):
+        yield
+        if isinstance(self.outcome, BaseException):
+            raise self.outcome
+        return self.outcome
+
+
+@pytest.mark.parametrize("state", ["finished", "error", "pending", "cancelled"])
+def test_a_fetched_result_counts_although_its_worker_has_died_since(state):
+    result, answer = Result("toy", 0, {}, "done", 1.0), Future()
+    asyncio.run(_pass_on(Fetched(state, result), answer))
+    assert answer.result() is result
+
+
+@pytest.mark.parametrize("error", [ValueError("wrong"), asyncio.CancelledError()])
+def test_an_error_on_the_way_is_passed_on(error):
+    answer = Future()
+    asyncio.run(_pass_on(Fetched("error", error), answer))
+    with pytest.raises((ValueError, CancelledError)):
+        answer.result()

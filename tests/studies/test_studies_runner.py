@@ -114,7 +114,7 @@ def test_units_that_a_killed_worker_had_besides_are_computed(tmp_path, monkeypat
     from dotphase.studies.run.dask import Processes
 
     # All units at once, until suspects are computed one at a time.
-    monkeypatch.setattr(Processes, "room", lambda self: 10 if self.count > 1 else 1)
+    monkeypatch.setattr(Processes, "room", lambda self: 6 if self.count > 1 else 1)
     dataset = run_study(toy_study(ALPHAS, kills_at=2.0), tmp_path / "run.zarr", workers=2)
     failed = dataset["toy_outcome"].values == "failed"
     assert failed.sum() == 4

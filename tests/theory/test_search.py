@@ -145,6 +145,7 @@ def test_a_crossing_of_saddles_is_no_transition():
     assert "saddle" in found.reason
 
 
+@pytest.mark.slow
 def test_the_mixed_mechanism_of_rank_two_sets_in_continuously():
     options = {"between": (0.45, 0.8), "precision": 0.1, "scan": 2, "rule": Sobol(2**12)}
     found = dotphase.critical(RANK_TWO, mechanisms=("positional", "mixed"), **options)

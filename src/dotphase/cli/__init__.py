@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from types import FrameType
 from typing import NoReturn
 
 INTERRUPTED = 130
@@ -49,10 +50,25 @@ def _listen() -> None:
         signal.signal(number, _interrupt)
 
 
-def _interrupt(number: int, frame: object) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_DFL)
+    if _is_loading(frame):
+        with suppress(OSError):
+            os.write(2, b"interrupted\n")
+        _end_at_once(INTERRUPTED)
+    errors = sys.modules.get(f"{__name__}.errors")
+    if errors is not None:
+        errors.repeat_until_heard()
     raise KeyboardInterrupt
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    """Whether a module is being imported. An exception there can leave a library written in C half
+    initialised, which then crashes."""
+    while frame is not None and not frame.f_code.co_filename.startswith("<frozen importlib"):
+        frame = frame.f_back
+    return frame is not None
 
 
 def _is_stuck() -> bool:
@@ -62,7 +78,7 @@ def _is_stuck() -> bool:
     return work is not None and work.is_stuck()
 
 
-def _end_at_once(code: int) -> None:
+def _end_at_once(code: int) -> NoReturn:
     """End the process at once, without cleaning up: a thread that is still compiling would crash
     while Python shuts down."""
     for stream in (sys.stdout, sys.stderr):

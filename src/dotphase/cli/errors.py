@@ -10,8 +10,10 @@ from __future__ import annotations
 import _thread
 import codecs
 import os
+import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -42,8 +44,12 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        with one_line_errors():
-            return super().invoke(ctx)
+        _running.set()
+        try:
+            with one_line_errors():
+                return super().invoke(ctx)
+        finally:
+            _running.clear()
 
 
 @contextmanager
@@ -122,17 +128,48 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return "".join(SPELLED.get(letter, "?") for letter in letters), error.end
 
 
+_running = threading.Event()  # set while a command runs
+
+
 def keep_interruptions() -> None:
-    """Raise Ctrl-C again if it arrived during a callback of the garbage collector, where Python
-    ignores exceptions. JAX has such a callback, which runs often during compilation."""
+    """Say nothing of a Ctrl-C that Python drops in a callback, such as one of the garbage collector,
+    of which JAX has one: `repeat_until_heard` raises it again."""
     before = sys.unraisablehook
 
-    def again(lost: Any) -> None:
+    def quiet(lost: Any) -> None:
         if lost.exc_type is not KeyboardInterrupt:
             before(lost)
-            return
-        timer = threading.Timer(0.05, _thread.interrupt_main)  # when the callback is over
-        timer.daemon = True
-        timer.start()
 
-    sys.unraisablehook = again
+    sys.unraisablehook = quiet
+
+
+def repeat_until_heard() -> None:
+    """Interrupt the main thread again if it goes on as if nothing had happened: callbacks, and C++
+    that calls Python, sometimes drop the exception."""
+
+    def watch() -> None:
+        pause = 0.3  # seconds, in which an exception leaves all functions that do not handle it
+        time.sleep(pause)
+        while _running.is_set() and _is_interrupted():
+            time.sleep(pause)
+        if _running.is_set():
+            _interrupt_main()
+
+    threading.Thread(target=watch, name="interruption", daemon=True).start()
+
+
+def _interrupt_main() -> None:
+    if hasattr(signal, "pthread_kill"):  # also wakes it
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
+
+
+def _is_interrupted() -> bool:
+    """Whether the main thread is on its way out, which may take a while: studies finish their
+    store."""
+    found: Any = sys._current_exceptions().get(threading.main_thread().ident or 0)
+    error = found[1] if isinstance(found, tuple) else found  # a tuple until Python 3.11
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None

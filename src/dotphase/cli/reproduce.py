@@ -78,8 +78,10 @@ def doctor(as_json: Json = False) -> None:
     Example: dotphase doctor
     """
     from ..comparison.doctor import examine
+    from ..numerics.progress import reporting
 
-    found = examine()
+    with reporting(True, "five answers", None):
+        found = examine()
     if as_json:
         print_json(found.to_dict() | {"wrong": found.wrong})
     else:

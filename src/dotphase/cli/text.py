@@ -68,14 +68,16 @@ def text(
         raise ValueError("--embeddings, --ids: give both or neither")
     if embeddings is not None and files:
         raise ValueError("--embeddings: vectors and ids replace the text; give no FILE")
+    from ..numerics.progress import reporting
     from ..text.reading import read_embeddings, read_text
 
     options = {"centre": centre, "whiten": whiten, "deviation": sigma}
-    if embeddings is not None and ids is not None:
-        found = read_embeddings(embeddings, ids, dimension, length, **options)
-    else:
-        size = 200 if dimension is None else dimension
-        found = read_text(files or (), size, length, window=window, least=least, **options)
+    with reporting(True, "reading", None):
+        if embeddings is not None and ids is not None:
+            found = read_embeddings(embeddings, ids, dimension, length, **options)
+        else:
+            size = 200 if dimension is None else dimension
+            found = read_text(files or (), size, length, window=window, least=least, **options)
     found.save(out)
     if as_json:
         print_json(found.to_dict() | {"file": str(out)})
@@ -148,10 +150,12 @@ def heads(
     from ..heads.loading import load, shipped
     from ..heads.measure import measure
     from ..heads.reading import read_ids
+    from ..numerics.progress import reporting
 
-    model = shipped() if file is None else load(file)
-    ids = read_ids(model, text, length)[:sentences]
-    found = measure(model if head is None else model.only(head), ids, words=model.words)
+    with reporting(True, "measuring heads", None):
+        model = shipped() if file is None else load(file)
+        ids = read_ids(model, text, length)[:sentences]
+        found = measure(model if head is None else model.only(head), ids, words=model.words)
     if out is not None:
         found.plot().savefig(out)
     if as_json:

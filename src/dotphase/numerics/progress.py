@@ -170,9 +170,11 @@ class _Lines:
 
     def show(self) -> None:
         spent = time.monotonic() - self.began
-        of = "" if self.total is None else f" of {self.total}"
-        words = [f"{self.what}: {self.done}{of}", f"{spent:.0f} s"]
+        words = [f"{spent:.0f} s"]
+        if self.done or self.total is not None:
+            words.insert(0, f"{self.done}" + ("" if self.total is None else f" of {self.total}"))
         if self.total is not None and self.done > self.earlier:
             left = spent * (self.total - self.done) / (self.done - self.earlier)
             words.append(f"about {left:.0f} s left")
-        print(", ".join([*words, *filter(None, [self.note])]), file=sys.stderr, flush=True)
+        shown = ", ".join([*words, *filter(None, [self.note])])
+        print(f"{self.what}: {shown}", file=sys.stderr, flush=True)

@@ -7,6 +7,7 @@ repeatedly is recorded as failed. For the workers of this machine see `Processes
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import os
@@ -98,7 +99,6 @@ class Cluster:
             )
         except (OSError, TimeoutError) as error:
             raise ValueError(f"no dask scheduler answers at {self.address}: {error}") from None
-        self.executor = self.client.get_executor(pure=False)
         task = Task(json.dumps(self.header), json.dumps(describe_code(self.header["trusted"])))
         self.name = f"dotphase-{uuid4().hex}"
         try:
@@ -117,7 +117,10 @@ class Cluster:
         return max(1, self.ahead * self._threads())
 
     def submit(self, job: Job) -> Future[Result]:
-        return self.executor.submit(compute_remotely, self.name, *job)
+        remote = self.client.submit(compute_remotely, self.name, *job, pure=False)
+        answer: Future[Result] = Future()
+        self.client.loop.add_callback(_pass_on, remote, answer)
+        return answer
 
     def result(self, job: Job, future: Future[Result]) -> Result:
         from distributed import KilledWorker
@@ -256,6 +259,20 @@ def _scheduler(security: Security) -> Iterator[str]:
         ) as cluster,
     ):
         yield cluster.scheduler_address  # type: ignore[attr-defined]
+
+
+async def _pass_on(remote: Any, answer: Future[Result]) -> None:
+    """Give the outcome of dask's future to an ordinary one.
+
+    dask's own executor fetches a result and then looks at the state of its future. If the worker
+    dies in between, it takes the result for an error.
+    """
+    try:
+        answer.set_result(await remote)
+    except asyncio.CancelledError:
+        answer.set_exception(CancelledError())
+    except Exception as error:
+        answer.set_exception(error)
 
 
 def compute_remotely(name: str, label: str, unit: int, known: Sequence[Known] | None) -> Result:

@@ -175,9 +175,7 @@ class Solution(Result):
             found.append("one replicate of the nodes alone makes the errors, which may be wrong")
         if known["stability"] not in (None, "stable"):
             found.append(f"the branch is {known['stability']}")
-        if known["replica_symmetry"] and known["replica_symmetry"].startswith(
-            ("broken", "undecid")
-        ):
+        if str(known["replica_symmetry"]).startswith("broken"):
             found.append(f"replica symmetry is {known['replica_symmetry']}")
         return tuple(found)
 
