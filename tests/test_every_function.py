@@ -131,6 +131,7 @@ FUNCTIONS = {
     dp.compare: {"scenario": TASK, "d": 20},
     comparison.compare_curve: {"scenario": TASK, "d": 20, "steps": 2},
     comparison.NoisyStart: {},
+    comparison.examine: {},
     comparison.follow: {"scenario": TASK, "d": 20, "seeds": 1, "start": NOISY},
     comparison.message_passing: {
         **{"scenario": TASK, "d": 20, "start": NOISY, "steps": 1, "seed": 0}
@@ -207,7 +208,6 @@ EXCEPTIONS = {
         ("draw_clusters", "draw_comparison", "draw_sizes", "draw_trajectories"),
         "draws what the package has computed",
     ),
-    "examine": "has no arguments",
     "shipped": "has no arguments",
     "from_transformers": "needs transformers, whose models it asks for their parts",
     "seed_average": "needs a dataset of xarray; tests/results has its errors",

@@ -32,10 +32,10 @@ def test_an_answer_that_differs_is_named(found, wrong):
 
 
 def test_the_command_says_so_with_its_exit_code(found, monkeypatch):
-    monkeypatch.setattr(doctor, "examine", lambda: found)
+    monkeypatch.setattr(doctor, "examine", lambda progress: found)
     good = CliRunner().invoke(app, ["doctor", "--json"])
     assert good.exit_code == 0
     assert json.loads(good.stdout)["wrong"] == []
     bad = replace(found, stored=found.stored | {"semantic test error": 1.0})
-    monkeypatch.setattr(doctor, "examine", lambda: bad)
+    monkeypatch.setattr(doctor, "examine", lambda progress: bad)
     assert CliRunner().invoke(app, ["doctor"]).exit_code == 1

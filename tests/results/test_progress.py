@@ -3,10 +3,12 @@
 import io
 import re
 import sys
+import threading
 import time
 
 import pytest
 
+import dotphase
 from dotphase.numerics import progress as module
 from dotphase.numerics.progress import counting, reporting, track, track_with_notes
 
@@ -48,6 +50,8 @@ def test_in_a_file_there_is_a_line_now_and_then_even_if_nothing_is_reported(monk
         assert until(r"training: 0 of 5, 0 s\n", capsys)
         report(0, "step 3")
         assert until(r"training: 0 of 5, \d+ s, step 3\n", capsys)
+        report(1, "loss 0.2")
+        assert until(r"training: 1 of 5, \d+ s, loss 0.2\n", capsys)
         report(2, "loss 0.1")
         assert until(r"training: 2 of 5, \d+ s, about \d+ s left, loss 0.1\n", capsys)
     capsys.readouterr()
@@ -63,13 +67,14 @@ def test_what_is_not_counted_has_no_number(monkeypatch, capsys):
         assert until(r"search: 1, \d+ s\n", capsys)
 
 
-def test_lines_do_not_count_what_an_earlier_run_did(monkeypatch, capsys):
-    monkeypatch.setattr(module, "SILENT", 0.01)
-    with reporting(True, "study", None) as report:
-        report(90, "", 100)
-        assert "left" not in until(r"study: 90 of 100, \d+ s\n", capsys)
-        report(91, "", 100)
-        assert until(r"study: 91 of 100, \d+ s, about \d+ s left\n", capsys)
+def test_the_time_left_does_not_count_what_an_earlier_run_did(monkeypatch, capsys):
+    clock = iter([0.0, 10.0, 20.0, 20.0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: next(clock))
+    lines = module._Lines("study", None)
+    lines(90, "", 100)
+    lines(91, "", 100)
+    lines.show()
+    assert capsys.readouterr().err == "study: 91 of 100, 20 s, about 90 s left\n"
 
 
 def test_lines_are_a_fifth_of_the_time_apart(monkeypatch):
@@ -105,3 +110,17 @@ def test_a_bar_appears_even_if_nothing_is_reported(monkeypatch):
                 break
             time.sleep(0.02)
         assert "training" in seen.getvalue()
+
+
+def test_nothing_is_shown_after_an_error_that_is_kept(monkeypatch):
+    """As a notebook keeps it: its frames then keep what they were going through alive."""
+    monkeypatch.setattr(module, "SILENT", 0.01)
+    task = dotphase.paper(alpha=1)
+    monkeypatch.setattr("dotphase.finite.training.training.start_weights", None)
+    with pytest.raises(TypeError) as kept:
+        dotphase.train(task, d=20, progress=True)
+    monkeypatch.setattr("dotphase.theory.branches.continuation.solve", None)
+    with pytest.raises(TypeError):
+        dotphase.theory.follow(task, [1.0], progress=True)
+    assert kept.value.__traceback__ is not None
+    assert not [thread for thread in threading.enumerate() if thread.name == "progress"]

@@ -22,7 +22,7 @@ from dotphase.finite.training.objective import Objective
 from dotphase.finite.training.starts import start_weights
 from dotphase.numerics.rules import Sobol
 from dotphase.results.estimate import Estimate
-from dotphase.results.result import Result
+from dotphase.results.result import GOOD, Result
 from dotphase.theory.branches.node_sets import Transition
 from dotphase.theory.branches.phases import phase_of
 from dotphase.theory.branches.sensitivity import OptimalRidge, Sensitivity
@@ -290,8 +290,10 @@ def test_every_result_says_what_speaks_against_its_numbers(everything):
     for result in everything:
         assert isinstance(result.caveats, tuple), type(result)
         assert all(isinstance(caveat, str) and caveat for caveat in result.caveats)
-        if getattr(result, "reason", ""):
-            assert result.reason in result.caveats
+        if getattr(result, "outcome", "converged") not in GOOD:
+            assert (getattr(result, "reason", "") or result.outcome) in result.caveats
+        if type(result).__name__ == "Run" and getattr(result, "outcome", "") == "converged":
+            assert result.caveats == ()
 
 
 def test_caveats_of_a_solution(solution):
@@ -306,6 +308,9 @@ def test_caveats_of_a_solution(solution):
     assert replace(solution).checks["stability"] is None
     rough = replace(solution, residual=1e-3)
     assert rough.caveats == ("the residual is 1.0e-03",)
+    assert replace(rough, minimum="reached").caveats == ()  # their map jumps
+    said = "residual 1.0e-03: it changes the results by at most a tenth of their errors"
+    assert replace(rough, outcome="imprecise", reason=said).caveats == (said,)
     assert rough.to_dict()["caveats"] == list(rough.caveats)
     apart = np.array([1, -1, 2, -2, 1, -1, 1, 500]) * 1e-6
     alone = replace(solution, deviations=solution.deviations._replace(train_loss=apart))
@@ -327,6 +332,6 @@ def test_an_outlier_is_rare_among_normal_numbers():
     """One of a thousand, by the definition of the test."""
     from dotphase.theory.solver.errors import Scatter
 
-    draws = np.random.default_rng(0).standard_normal((20_000, 8))
-    found = sum(Scatter(draw, np.ones(8)).outlier for draw in draws)
+    draws = np.random.default_rng(0).standard_normal((20_000, 2, 8))
+    found = sum(Scatter(*draw).outlier for draw in draws)
     assert abs(found - 20) < 5 * np.sqrt(20)

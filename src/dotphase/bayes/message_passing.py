@@ -30,7 +30,7 @@ from ..numerics.progress import Progress, track
 from ..numerics.rules import Rule, Sobol, pooled
 from ..overlaps.overlaps import WeightOverlaps
 from ..results.estimate import Estimate
-from ..results.result import Result
+from ..results.result import GOOD, Result
 from ..results.statistics import over_seeds
 from ..scenario.arguments import checked
 from ..scenario.attentions.attention import Form
@@ -102,8 +102,10 @@ class BayesRuns(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        wrong = [name for name in self.outcomes if name not in ("converged", "perfect")]
-        return tuple(f"{self.outcomes[name]} seeds: {OUTCOMES[name]}" for name in wrong)
+        wrong = {name: n for name, n in self.outcomes.items() if name not in GOOD}
+        return tuple(
+            f"{n} of {len(self.runs)} seeds: {OUTCOMES[name]}" for name, n in wrong.items()
+        )
 
     @property
     def test_error(self) -> Estimate:

@@ -28,12 +28,12 @@ def main() -> None:
 def _run() -> None:
     from ..numerics.cache import keep_compilations
     from .app import app
-    from .errors import keep_interruptions, spell_out
+    from .errors import kept_interruptions, spell_out
 
     keep_compilations()
     spell_out()
-    keep_interruptions()
-    app(prog_name="dotphase")
+    with kept_interruptions():
+        app(prog_name="dotphase")
 
 
 def _listen() -> None:
@@ -50,7 +50,7 @@ def _listen() -> None:
         signal.signal(number, _interrupt)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     if number != signal.SIGINT:
         signal.signal(number, signal.SIG_DFL)
     if _is_loading(frame):
@@ -59,6 +59,8 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
         _end_at_once(INTERRUPTED)
     errors = sys.modules.get(f"{__name__}.errors")
     if errors is not None:
+        if errors.was_heard():
+            return
         errors.repeat_until_heard()
     raise KeyboardInterrupt
 
@@ -84,4 +86,7 @@ def _end_at_once(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
+    with suppress(OSError):
+        if os.isatty(2):
+            os.write(2, b"\x1b[?25h")  # the cursor, which a bar may have hidden
     os._exit(code)

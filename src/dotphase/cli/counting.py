@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .errors import Commands
-from .options import Json, folder, print_json, print_table
+from .options import Json, folder, print_json, print_table, resumable
 
 app: typer.Typer = typer.Typer(
     help="The counting task. One small transformer that attends to positions or to letters.\n\n"
@@ -123,26 +123,11 @@ def show(
 
 @contextmanager
 def _training(title: str, epochs: int):
-    """A progress bar on the standard error; after Ctrl-C, print how to continue."""
-    from ..counting import Run
+    """Progress of a training, which can be resumed; yields what is called after each epoch."""
     from ..numerics.progress import reporting
 
-    done = 0
-
-    def remember(run: Run):
-        nonlocal done
-        done = run.epochs_done
-        report(done, run.reached)
-
-    try:
-        with reporting(True, title, epochs) as report:
-            yield remember
-    except KeyboardInterrupt:
-        typer.echo(
-            f"Stopped after epoch {done} of {epochs}; the same command continues from there.",
-            err=True,
-        )
-        raise typer.Exit(130) from None
+    with resumable(), reporting(True, title, epochs) as report:
+        yield lambda run: report(run.epochs_done, run.reached)
 
 
 def _print_run(directory, run, as_json):

@@ -44,12 +44,8 @@ class Commands(TyperGroup):
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
-        _running.set()
-        try:
-            with one_line_errors():
-                return super().invoke(ctx)
-        finally:
-            _running.clear()
+        with one_line_errors():
+            return super().invoke(ctx)
 
 
 @contextmanager
@@ -128,12 +124,14 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
     return "".join(SPELLED.get(letter, "?") for letter in letters), error.end
 
 
-_running = threading.Event()  # set while a command runs
+_running, _repeated = threading.Event(), threading.Event()
 
 
-def keep_interruptions() -> None:
-    """Say nothing of a Ctrl-C that Python drops in a callback, such as one of the garbage collector,
-    of which JAX has one: `repeat_until_heard` raises it again."""
+@contextmanager
+def kept_interruptions() -> Iterator[None]:
+    """No Ctrl-C is lost in this block. Python drops one that arrives in a callback, such as that of
+    the garbage collector which JAX has, with a warning: it is not printed, and Ctrl-C is repeated.
+    """
     before = sys.unraisablehook
 
     def quiet(lost: Any) -> None:
@@ -141,6 +139,11 @@ def keep_interruptions() -> None:
             before(lost)
 
     sys.unraisablehook = quiet
+    _running.set()
+    try:
+        yield
+    finally:
+        _running.clear()
 
 
 def repeat_until_heard() -> None:
@@ -148,14 +151,22 @@ def repeat_until_heard() -> None:
     that calls Python, sometimes drop the exception."""
 
     def watch() -> None:
-        pause = 0.3  # seconds, in which an exception leaves all functions that do not handle it
+        pause = 0.3  # seconds; by then an exception that nobody handles has left all functions
         time.sleep(pause)
         while _running.is_set() and _is_interrupted():
             time.sleep(pause)
         if _running.is_set():
+            _repeated.set()
             _interrupt_main()
 
     threading.Thread(target=watch, name="interruption", daemon=True).start()
+
+
+def was_heard() -> bool:
+    """Whether an interruption that has just arrived is a repetition that is not needed."""
+    repeated = _repeated.is_set()
+    _repeated.clear()
+    return repeated and (_is_interrupted() or not _running.is_set())
 
 
 def _interrupt_main() -> None:
@@ -170,6 +181,6 @@ def _is_interrupted() -> bool:
     store."""
     found: Any = sys._current_exceptions().get(threading.main_thread().ident or 0)
     error = found[1] if isinstance(found, tuple) else found  # a tuple until Python 3.11
-    while error is not None and not isinstance(error, KeyboardInterrupt):
+    while error is not None and not isinstance(error, KeyboardInterrupt | GeneratorExit):
         error = error.__context__
     return error is not None

@@ -78,10 +78,8 @@ def doctor(as_json: Json = False) -> None:
     Example: dotphase doctor
     """
     from ..comparison.doctor import examine
-    from ..numerics.progress import reporting
 
-    with reporting(True, "five answers", None):
-        found = examine()
+    found = examine(progress=True)
     if as_json:
         print_json(found.to_dict() | {"wrong": found.wrong})
     else:

@@ -55,6 +55,7 @@ def solve(
 
     Example: dotphase solve --alpha 2 --omega 0.3
     """
+    from ..numerics.progress import reporting
     from ..numerics.rules import Sobol
     from ..theory.solver.solve import solve_many
     from ..theory.solver.starts import NAMES, usual_starts
@@ -64,6 +65,10 @@ def solve(
     starts = [*usual_starts(task), "uninformed"] if start == "all" else [start]
     options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
     found = solve_many([task] * len(starts), starts, progress=True, **options)
+    with reporting(stability, "stability", None):
+        for s in found:
+            if s.outcome != "stalled":
+                _stability(s)
     if as_json:
         answers = [
             s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found

@@ -20,7 +20,9 @@ from typing import Any
 
 from ..finite.checks import size
 from ..numerics.extras import free_memory
+from ..numerics.progress import Progress, track
 from ..results.result import Result
+from ..scenario.arguments import checked
 
 STORED = Path(__file__).parent / "data" / "answers.json"
 ROUNDING = 1e-6  # relative; the solver's own tolerance is smaller
@@ -49,6 +51,10 @@ class Examination(Result):
         return [name for name, right in self.stored.items() if not close(name, right)]
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        return tuple(f"{name} is not the stored one" for name in self.wrong)
+
+    @property
     def headline(self) -> str:
         right = len(self.stored) - len(self.wrong)
         told = "the numbers are right here" if not self.wrong else f"WRONG: {', '.join(self.wrong)}"
@@ -66,14 +72,19 @@ class Examination(Result):
         return f"{super().__str__()}\n{about}"
 
 
-def examine() -> Examination:
+@checked
+def examine(progress: Progress = None) -> Examination:
     """Compute five answers that are known, and compare: theory of both branches, the reached minimum,
     training, a learning curve.
+
+    **Arguments**: `progress`, True for a bar or a function `progress(done, total)`.
 
     **Example**: `examine().wrong`, an empty list where all is well.
     """
     begin = perf_counter()
-    answers = {name: compute() for name, compute in _questions().items()}
+    answers = {}
+    for name, compute in track(list(_questions().items()), "five answers", progress):
+        answers[name] = compute()
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     return Examination(_machine(), answers, stored, perf_counter() - begin)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from typing import Any, TypeVar
@@ -42,16 +42,17 @@ def reporting(progress: Progress, what: str, total: int | None) -> Iterator[Repo
             yield report
 
 
-def track(items: Sequence[Item], what: str, progress: Progress) -> Iterator[Item]:
-    """The items one by one, each reported when it is done with."""
+def track(items: Sequence[Item], what: str, progress: Progress) -> Generator[Item]:
+    """The items one by one, each reported when it is done with. In a comprehension, close it:
+    until Python 3.11 an error there keeps the generator, and its display, alive."""
     for item, _ in track_with_notes(items, what, progress):
         yield item
 
 
 def track_with_notes(
     items: Sequence[Item], what: str, progress: Progress
-) -> Iterator[tuple[Item, Callable[[str], None]]]:
-    """The same; with each item a function that says how far the work on it is."""
+) -> Generator[tuple[Item, Callable[[str], None]]]:
+    """As `track`; with each item comes a function that shows a note while it is worked on."""
     with reporting(progress, what, len(items)) as report:
         for done, item in enumerate(items):
             yield item, lambda note, done=done: report(done, note)
@@ -96,7 +97,7 @@ def _meanwhile(show: Callable[[], Any], pauses: Iterable[float]) -> Iterator[Non
     over = threading.Event()
 
     def repeat() -> None:
-        with suppress(OSError, ValueError):  # nobody reads the error stream any more
+        with suppress(Exception):  # nobody reads the error stream any more, for example
             for pause in pauses:
                 if over.wait(pause):
                     return
@@ -124,19 +125,32 @@ def _bar(what: str, total: int | None) -> Iterator[Report]:
         TimeRemainingColumn,
     )
     from rich.progress import Progress as Bar
+    from rich.text import Text
 
-    note = TextColumn("{task.fields[note]}")
-    steps = (MofNCompleteColumn(), TimeRemainingColumn(), note, TimeElapsedColumn())
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), *steps)
-    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    class Count(MofNCompleteColumn):
+        def render(self, task):
+            return super().render(task) if task.total is not None else Text("")
+
+    class Left(TimeRemainingColumn):
+        def render(self, task):
+            return super().render(task) if task.total is not None else Text("")
+
+    note = TextColumn("{task.fields[note]}", markup=False)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30))
+    console = Console(stderr=True)
+    steps = (Count(), Left(), note, TimeElapsedColumn())
+    bar = Bar(*columns, *steps, console=console, transient=True)
     task = bar.add_task(what, total=total, note="")
 
     def report(done: int, note: str = "", total: int | None = None) -> None:
         bar.start()
+        if bar.tasks[0].total is None and total is None:
+            note = ", ".join(filter(None, [str(done), note]))
         bar.update(task, completed=done, note=note, total=total)  # None: as it was
 
     try:
-        with _meanwhile(bar.start, [UNSEEN]):
+        # A notebook shows a bar that is begun by the thread of its cell only.
+        with _meanwhile(bar.start, [] if console.is_jupyter else [UNSEEN]):
             yield report
     finally:
         bar.stop()
@@ -156,11 +170,12 @@ class _Lines:
     def __init__(self, what: str, total: int | None) -> None:
         self.what, self.total, self.done, self.note = what, total, 0, ""
         self.began = time.monotonic()
-        self.earlier = 0  # done before this call, known when the total is
+        # When something was done for the first time, and how much: it may be of an earlier run.
+        self.first: tuple[float, int] | None = None
 
     def __call__(self, done: int, note: str = "", total: int | None = None) -> None:
-        if self.total is None and total is not None:
-            self.earlier = done
+        if self.first is None and done:
+            self.first = time.monotonic(), done
         self.done, self.note = done, note
         self.total = self.total if total is None else total
 
@@ -173,8 +188,9 @@ class _Lines:
         words = [f"{spent:.0f} s"]
         if self.done or self.total is not None:
             words.insert(0, f"{self.done}" + ("" if self.total is None else f" of {self.total}"))
-        if self.total is not None and self.done > self.earlier:
-            left = spent * (self.total - self.done) / (self.done - self.earlier)
-            words.append(f"about {left:.0f} s left")
+        if self.total is not None and self.first is not None and self.done > self.first[1]:
+            rate = (self.done - self.first[1]) / (time.monotonic() - self.first[0])
+            words.append(f"about {(self.total - self.done) / rate:.0f} s left")
         shown = ", ".join([*words, *filter(None, [self.note])])
-        print(f"{self.what}: {shown}", file=sys.stderr, flush=True)
+        sys.stderr.write(f"{self.what}: {shown}\n")  # at once, so that no other line gets between
+        sys.stderr.flush()

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINES, WIDTH = 14, 130  # of a representation, at most
+# outcomes without a caveat
+GOOD = ("converged", "finished", "located", "perfect", "interior")
 
 
 class Result:
@@ -32,7 +34,7 @@ class Result:
       `Estimate` is one entry;
     - `arrays()`: what does not fit into a table, each with the names of its axes, unless there is
       none;
-    - `caveats`: what speaks against its numbers; its `reason`, if it has one, unless there is more.
+    - `caveats`: what speaks against its numbers, where that is not what its `outcome` says.
     - `row`: what a row is, the name of their axis; empty for a result that is one row;
     - `curve`: whether `plot()` is shown small in a notebook.
 
@@ -55,8 +57,15 @@ class Result:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What speaks against the numbers, a sentence each; empty where nothing is known to."""
-        return tuple(filter(None, [getattr(self, "reason", "")]))
+        """What speaks against the numbers, a sentence each; empty if nothing is known to.
+
+        By default the `reason` of an `outcome` that is no good one, and the caveats of all results
+        that this one holds."""
+        outcome = getattr(self, "outcome", None)
+        bad = outcome is not None and outcome not in GOOD
+        own = [getattr(self, "reason", "") or str(outcome)] if bad else []
+        held = [c for f in fields(self) for c in _caveats_in(getattr(self, f.name))]  # type: ignore[arg-type]
+        return tuple(dict.fromkeys([*own, *held]))
 
     def plot(self) -> Figure:
         raise NotImplementedError(f"{type(self).__name__} has no picture")
@@ -108,6 +117,16 @@ class Result:
         if not isinstance(found, cls):
             raise ValueError(f"{path}: holds a {type(found).__name__}, not a {cls.__name__}")
         return found
+
+
+def _caveats_in(value: Any) -> Iterable[str]:
+    """The caveats of a result, or of those in a list or dictionary."""
+    if isinstance(value, Result):
+        return value.caveats
+    parts = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(value, list | tuple | Mapping):
+        return ()
+    return (caveat for part in parts for caveat in _caveats_in(part))
 
 
 def _same_fields(one: Any, other: Any) -> bool:

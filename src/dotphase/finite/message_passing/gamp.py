@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -182,10 +183,11 @@ def gamp(
     as_minimum(minimum)
     begin, realised = perf_counter(), instances(scenario, d, seeds, data=data)
     d = realised[0].dimension
-    runs = [
-        _one(instance, start, damping, limits, tolerance, response, minimum, note)
-        for instance, note in track_with_notes(realised, f"message passing, d = {d}", progress)
-    ]
+    with closing(track_with_notes(realised, f"message passing, d = {d}", progress)) as each:
+        runs = [
+            _one(instance, start, damping, limits, tolerance, response, minimum, note)
+            for instance, note in each
+        ]
     return Runs(scenario, d, name_of(start), "GAMP", tuple(runs), perf_counter() - begin)
 
 
@@ -221,7 +223,8 @@ def _iterate(
     for iteration in range(most + 1):
         weights = state.weights
         value, norm = _stationarity(objective, weights)
-        note(f"iteration {iteration}, gradient norm {norm:.1e}")
+        seed = objective.sample.instance.seed
+        note(f"seed {seed}: iteration {iteration}, gradient norm {norm:.1e}")
         if not np.isfinite(norm):
             reason = (
                 f"not finite after {iteration} iterations: raise the damping ({method.damping:g})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -67,10 +68,8 @@ def train(
     every = None if record is None else whole_number("record", record)
     begin, realised = perf_counter(), instances(scenario, d, seeds, precision, data)
     d = realised[0].dimension
-    runs = [
-        _train_one(instance, start, method, precision, every, note)
-        for instance, note in track_with_notes(realised, f"training, d = {d}", progress)
-    ]
+    with closing(track_with_notes(realised, f"training, d = {d}", progress)) as each:
+        runs = [_train_one(seed, start, method, precision, every, note) for seed, note in each]
     return Runs(
         scenario, d, name_of(start), type(method).__name__, tuple(runs), perf_counter() - begin
     )

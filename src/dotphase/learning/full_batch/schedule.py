@@ -46,9 +46,11 @@ def schedule_of(
 
 
 def _bounded(name: str, count: float) -> int:
-    most = 10**7  # a day of computing, and the answer has a row for every step
+    most = 10**6  # minutes of computing and a gigabyte; the answer has a row for every step
     if count > most:
-        raise ValueError(f"{name}: these are {count:.3g} steps, the most is {most:.0e}")
+        raise ValueError(
+            f"{name}: {count:.3g} steps are too many, at most {most:.0e}; take longer steps"
+        )
     return int(count)
 
 
@@ -68,6 +70,7 @@ def _sequence(steps: int | None, time: float | None, given: StepSize) -> np.ndar
     sizes = np.asarray(given, dtype=np.float64)
     if sizes.ndim != 1 or not sizes.size or not (np.isfinite(sizes) & (sizes > 0)).all():
         raise ValueError("step_size: expected a positive number or a sequence of them")
+    _bounded("step_size", sizes.size)
     if time is not None or steps not in (None, len(sizes)):
         raise ValueError(
             f"step_size: the sequence has {len(sizes)} steps; leave out steps and time"

@@ -179,6 +179,8 @@ class Processes(Cluster):
         self.count, self.here = count, ExitStack()
 
     def __enter__(self) -> Processes:
+        from . import sent  # noqa: F401 (before there are workers: an interrupted import ends this process)
+
         self.folder = Path(
             self.here.enter_context(
                 TemporaryDirectory(prefix="dotphase-", ignore_cleanup_errors=True)

@@ -4,6 +4,7 @@ ridges are all found with it."""
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 
 from ...numerics.progress import Progress, track
@@ -76,5 +77,5 @@ def follow(
     """
     branch = Follower(start, rule, rtol, minimum)
     name = start if isinstance(start, str) else "given"
-    points = track(list(values), f"following the {name} branch", progress)
-    return [branch(scenario.vary(**{along: value})) for value in points]
+    with closing(track(list(values), f"following the {name} branch", progress)) as points:
+        return [branch(scenario.vary(**{along: value})) for value in points]

@@ -58,8 +58,12 @@ class Phase(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Of the comparison, and of the winner."""
-        return *super().caveats, *(self.solutions[0].caveats if self.solutions else ())
+        """Its remark, and the caveats of the winner."""
+        own = [self.reason] if self.reason else []
+        won = [
+            c for s in self.solutions[:1] for c in s.caveats if stability_of(s) not in self.reason
+        ]
+        return tuple(dict.fromkeys([*own, *won]))
 
     def __str__(self) -> str:
         lines = [self.headline, *(f"  {_described(solution)}" for solution in self.solutions)]

@@ -16,7 +16,7 @@ import numpy as np
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...scenario.scenario import Scenario
-from ..solver.checks import beyond_memory
+from ..solver.checks import beyond_memory, most_that_fit
 from ..solver.solution import USABLE, Solution, SolveError
 from ..solver.solve import Minimum
 from .continuation import Follower
@@ -216,9 +216,10 @@ def refined_root(
                 *located,
                 "" if error <= precision else f"{short}; raise the budget to {4 * budget}",
             )
-        finer = rule.refined(error / precision, budget, most=3)
-        full = beyond_memory(difference.scenario, finer)
-        if full:
+        asked = rule.refined(error / precision, budget, most=3)
+        finer = most_that_fit(difference.scenario, asked, rule.count)
+        if finer is None:
+            full = beyond_memory(difference.scenario, asked)
             return *located, f"error {error:.3g}, asked {precision:.3g}: {full}"
         rule = finer
         difference.missing.clear()

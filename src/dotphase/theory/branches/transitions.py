@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...numerics.progress import Progress, counting, track
+from ...numerics.progress import Progress, counting, reporting, track
 from ...numerics.rules import Sobol
 from ...results.estimate import Estimate
 from ...scenario.arguments import checked, checked_with, number, two_of
@@ -176,7 +177,8 @@ def critical(
     pair = mechanisms or ("semantic", "positional")
     if transition == "train-loss" and shared:
         try:
-            pair = mechanisms or _winners(scenario, along, between, minimum)
+            with reporting(progress, "mechanisms at the two ends", None):
+                pair = mechanisms or _winners(scenario, along, between, minimum)
         except Absent as error:
             nothing = Estimate(np.nan, np.inf)
             return Transition(transition, along, nothing, "absent", str(error), 0, rule.count, 0.0)
@@ -339,5 +341,5 @@ def critical_line(
 
     **Example**: `critical_line(paper(), "train-loss", [0.1, 0.2, 0.3])`.
     """
-    points = track(list(values), f"{transition} transitions", progress)
-    return [critical(scenario.vary(**{across: value}), transition, **options) for value in points]
+    with closing(track(list(values), f"{transition} transitions", progress)) as points:
+        return [critical(scenario.vary(**{across: p}), transition, **options) for p in points]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...numerics.extras import free_memory
 from ...numerics.rules import Rule, Sobol
 from ...numerics.threads import available_cores
@@ -44,7 +46,7 @@ def memory_needed(scenario: Scenario, rule: Rule) -> int:
 
 
 def beyond_memory(scenario: Scenario, rule: Rule) -> str:
-    """Why these nodes cannot be had: an empty text where they fit into the memory that is free."""
+    """Why these nodes do not fit into the free memory; empty if they do."""
     needed, free = memory_needed(scenario, rule), free_memory()
     if needed <= free:
         return ""
@@ -54,6 +56,14 @@ def beyond_memory(scenario: Scenario, rule: Rule) -> str:
         f"{nodes} of {scenario.length} tokens and rank {scenario.ranks[0]} take "
         f"{gigabytes(needed)} of memory, {gigabytes(free)} are free"
     )
+
+
+def most_that_fit(scenario: Scenario, asked: Sobol, more_than: int) -> Sobol | None:
+    """The nodes that are asked for, halved until they fit into the free memory; None if only
+    `more_than` nodes or fewer do."""
+    while asked.count > more_than and beyond_memory(scenario, asked):
+        asked = replace(asked, count=asked.count // 2)
+    return asked if asked.count > more_than else None
 
 
 def check_memory(scenario: Scenario, rule: Rule) -> None:

@@ -29,9 +29,9 @@ class Scatter(NamedTuple):
 
     @property
     def outlier(self) -> bool:
-        """Whether one replicate lies so far from the others that chance alone would put it there in
-        less than one of a thousand cases (Grubbs' test). The error bars then depend on it alone."""
-        return any(_outlier(part) for part in self)
+        """Whether one replicate lies so far from the others that chance would do this in fewer than
+        one of a thousand cases (Grubbs' test). The error bars then come from it alone."""
+        return any(_outlier(part, 1e-3 / len(self)) for part in self)
 
 
 class Deviations(NamedTuple):
@@ -41,14 +41,15 @@ class Deviations(NamedTuple):
     scatter: Scatter
 
 
-def _outlier(values: np.ndarray, chance: float = 1e-3) -> bool:
-    """G = max |x − mean|/s against (R − 1)/√R · √(t²/(R − 2 + t²)), t the Student quantile."""
-    from scipy.stats import t as student
-
+def _outlier(values: np.ndarray, chance: float) -> bool:
+    """Whether G = max |x − mean|/s is above (R − 1)/√R · √(t²/(R − 2 + t²)), t the Student quantile
+    of `chance`/2R."""
     count = len(values)
     if count < 3 or not np.isfinite(values).all() or np.ptp(values) == 0:
         return False
-    t = student.isf(chance / (2 * count), count - 2)
+    from scipy.special import stdtrit  # scipy.stats takes a second to import
+
+    t = stdtrit(count - 2, 1 - chance / (2 * count))
     bound = (count - 1) / np.sqrt(count) * np.sqrt(t**2 / (count - 2 + t**2))
     return bool(np.abs(values - values.mean()).max() > bound * values.std(ddof=1))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OUTCOMES = {
     "converged": "a fixed point, its observables as precise as asked for",
-    "imprecise": "a fixed point, but the node budget did not bring the errors down to the asked precision",
+    "imprecise": "a fixed point, but budget or memory did not bring the errors down to the asked precision",
     "collapsed": "a fixed point of another mechanism: the requested branch does not exist here",
     "stalled": "no fixed point was reached",
 }
@@ -91,7 +91,7 @@ class Solution(Result):
     blur: float
     seconds: float = field(compare=False)
     joint: Joint | None = None
-    unsettled: float = 0.0
+    unsettled: float | None = None
 
     @property
     def state(self) -> Overlaps:
@@ -167,12 +167,16 @@ class Solution(Result):
 
     @property
     def caveats(self) -> tuple[str, ...]:
+        """What speaks against its numbers; of its stability, only once `stability` was asked for."""
         rough = 1e-6  # a hundred times the usual tolerance
-        found, known = [*super().caveats], self.checks
-        if self.outcome != "stalled" and not self.residual < rough:
+        found, known = [self.reason] if self.reason else [], self.checks
+        # At reached minima the map jumps, and a residual is left on purpose.
+        is_rough = self.minimum == "lowest" and not self.residual < rough
+        if is_rough and self.outcome != "stalled" and "residual" not in self.reason:
             found.append(f"the residual is {self.residual:.1e}")
         if known["outlier"]:
-            found.append("one replicate of the nodes alone makes the errors, which may be wrong")
+            one = "the error bars come from one replicate of the nodes alone and may be wrong"
+            found.append(f"{one}: take another seed or more nodes")
         if known["stability"] not in (None, "stable"):
             found.append(f"the branch is {known['stability']}")
         if str(known["replica_symmetry"]).startswith("broken"):

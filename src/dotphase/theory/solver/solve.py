@@ -22,7 +22,7 @@ from ...scenario.arguments import checked
 from ...scenario.scenario import Scenario
 from ..state_evolution.evaluator import Evaluator
 from .assemble import SIGNAL, assemble, collapse, relative_error
-from .checks import beyond_memory, check_memory, check_minimum, check_nodes
+from .checks import beyond_memory, check_memory, check_minimum, check_nodes, most_that_fit
 from .globalisation import Task, from_nearby, from_start, levels, task_of
 from .options import SolverOptions
 from .solution import Solution, SolveError
@@ -123,10 +123,14 @@ def _refined(
     while True:
         finer = others.pop(0) if others else None
         if finer is None and trail.converged and rtol is not None:
-            finer = _finer(evaluator, trail, rtol, budget)
-            full = "" if finer is None else beyond_memory(scenario, finer)
-            if full:
-                return evaluator, trail._replace(reason=full, evaluations=spent)
+            last, asked = evaluator.rule, _finer(evaluator, trail, rtol, budget)
+            if asked is not None and isinstance(last, Sobol):
+                finer = most_that_fit(scenario, asked, last.count)
+            relative = relative_error(evaluator, trail.point)
+            if asked is not None and finer is None and relative > rtol:
+                full = f"{relative:.1e}, {rtol:.1e} was asked for: {beyond_memory(scenario, asked)}"
+                reason = "; ".join([*filter(None, [trail.reason]), f"relative error {full}"])
+                return evaluator, trail._replace(reason=reason, evaluations=spent)
         if finer is None:
             return evaluator, trail._replace(evaluations=spent)
         evaluator, trail = from_nearby(
@@ -135,7 +139,7 @@ def _refined(
         spent += trail.evaluations
 
 
-def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Rule | None:
+def _finer(evaluator: Evaluator, trail: Trail, rtol: float, budget: int) -> Sobol | None:
     """A rule expected to meet `rtol`, or None if it is met already or the budget forbids it.
 
     An error estimated from a few replicates is itself uncertain by a quarter. Stopping as soon as

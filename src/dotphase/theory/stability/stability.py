@@ -116,6 +116,12 @@ class Stability(Result):
         return any(at.value.real - SURE * at.error > 1 for at in self.leading.values())
 
     @property
+    def caveats(self) -> tuple[str, ...]:
+        each = {"the branch is": self.branch, "replica symmetry is": self.symmetry}
+        good = ("stable", "replica symmetric")
+        return tuple(f"{of} {word}" for of, word in each.items() if word not in good)
+
+    @property
     def shown(self) -> dict[str, Eigenvalue]:
         """By letter: the leading eigenvalue where it makes the branch unstable, else the one of
         largest modulus."""
