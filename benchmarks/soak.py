@@ -80,7 +80,7 @@ class Visitor:
                 async with asyncio.timeout(120):
                     said = await habit()
             except TimeoutError:
-                said = "no end"
+                said = f"no end ({habit.__name__})"
             except httpx.HTTPError as error:
                 said = type(error).__name__
             self.seen().answers[said] += 1

@@ -16,10 +16,11 @@ import pytest
 from test_studies_runner import ALPHAS, ENVIRONMENT, assert_same, written
 from toy_computations import run_study, toy_study
 
-from dotphase.studies.run.dask import Timeouts, _pass_on
+from dotphase.studies.run.dask import Cluster, Timeouts, _pass_on
 from dotphase.studies.run.work import Result
+from dotphase.studies.run.workers import Job
 
-pytest.importorskip("distributed")
+CommClosedError = pytest.importorskip("distributed.comm").CommClosedError
 
 
 def test_workers_of_a_scheduler_give_the_same_results(tmp_path):
@@ -243,3 +244,11 @@ def test_an_error_on_the_way_is_passed_on(error):
     asyncio.run(_pass_on(Fetched("error", error), answer))
     with pytest.raises((ValueError, CancelledError)):
         answer.result()
+
+
+@pytest.mark.parametrize("error", [CancelledError(), CommClosedError("in <TCP>: Stream is closed")])
+def test_a_scheduler_that_goes_while_a_result_is_fetched_is_lost(error):
+    answer = Future()
+    answer.set_exception(error)
+    with pytest.raises(ValueError, match="the dask scheduler at tcp://somewhere is gone; what is"):
+        Cluster({}, {}, "tcp://somewhere").result(Job("toy", 0), answer)

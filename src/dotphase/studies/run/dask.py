@@ -124,6 +124,7 @@ class Cluster:
 
     def result(self, job: Job, future: Future[Result]) -> Result:
         from distributed import KilledWorker
+        from distributed.comm import CommClosedError
 
         try:
             return future.result()
@@ -132,7 +133,7 @@ class Cluster:
             return failure(self.plans[job.label], job.unit, reason)._replace(status=KILLED)
         except OtherCodeError as error:
             raise ValueError(f"{self.address}: {error}; what is finished is kept") from None
-        except CancelledError:
+        except (CancelledError, CommClosedError):  # at rest, or while the result was fetched
             raise self._lost() from None
         except Exception as error:  # not of the unit: its errors are caught where it is computed
             raise self._unable(error) from None
