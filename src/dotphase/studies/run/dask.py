@@ -124,7 +124,7 @@ class Cluster:
 
     def result(self, job: Job, future: Future[Result]) -> Result:
         from distributed import KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         try:
             return future.result()
