@@ -230,6 +230,16 @@ def test_an_interruption_of_what_continues_says_so(words, tmp_path, monkeypatch)
     assert result.stderr == f"interrupted: {kept}\n"
 
 
+def interrupted_when_ready(script, name="SIGINT"):
+    """Exit code, output and errors of a script that gets a signal when it has printed `ready`."""
+    words = [sys.executable, "-c", script]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as begun:
+        assert begun.stdout.readline() == b"ready\n"
+        begun.send_signal(getattr(signal, name))
+        out, err = begun.communicate(timeout=80)
+        return begun.returncode, out, err
+
+
 DROPPED = """
 import sys, time
 import dotphase.theory.baseline
@@ -251,13 +261,8 @@ cli.main()
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
 def test_an_interruption_that_is_dropped_is_repeated(name):
-    begun = subprocess.Popen(
-        [sys.executable, "-c", DROPPED], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert begun.stdout.readline() == b"ready\n"
-    begun.send_signal(getattr(signal, name))
-    _, err = begun.communicate(timeout=80)
-    assert (begun.returncode, err) == (130, b"interrupted\n")
+    answer = interrupted_when_ready(DROPPED, name)
+    assert answer == (130, b"", b"interrupted\n")
 
 
 CLEANING = """
@@ -280,13 +285,8 @@ cli.main()
 
 
 def test_cleaning_up_after_an_interruption_is_not_interrupted_again():
-    begun = subprocess.Popen(
-        [sys.executable, "-c", CLEANING], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert begun.stdout.readline() == b"ready\n"
-    begun.send_signal(signal.SIGINT)
-    out, err = begun.communicate(timeout=80)
-    assert (begun.returncode, out, err) == (130, b"clean\n", b"interrupted\n")
+    answer = interrupted_when_ready(CLEANING)
+    assert answer == (130, b"clean\n", b"interrupted\n")
 
 
 LOADING = """
@@ -307,10 +307,5 @@ cli.main()
 
 def test_an_interruption_while_a_module_is_loaded_ends_the_process_at_once():
     """An exception inside of an import can crash libraries that are half initialised."""
-    begun = subprocess.Popen(
-        [sys.executable, "-c", LOADING], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert begun.stdout.readline() == b"ready\n"
-    begun.send_signal(signal.SIGINT)
-    _, err = begun.communicate(timeout=80)
-    assert (begun.returncode, err) == (130, b"interrupted\n")
+    answer = interrupted_when_ready(LOADING)
+    assert answer == (130, b"", b"interrupted\n")

@@ -66,17 +66,16 @@ def solve(
     options = {"minimum": minimum, "d": d, "rule": Sobol(seed=seed), "rtol": rtol, "budget": budget}
     found = solve_many([task] * len(starts), starts, progress=True, **options)
     with reporting(stability, "stability", None):
-        for s in found:
-            if s.outcome != "stalled":
-                _stability(s)
+        stable = [_stability(s) if stability else ({}, {}) for s in found]
     if as_json:
         answers = [
-            s.to_dict() | ({"stability": _stability(s)[0]} if stability else {}) for s in found
+            s.to_dict() | ({"stability": at} if stability else {})
+            for s, (at, _) in zip(found, stable, strict=True)
         ]
         print_json(answers if start == "all" else answers[0])
     else:
         typer.echo(str(task))
-        _print_solutions(found, stability)
+        _print_solutions(found, [rows for _, rows in stable])
     _exit_if_stalled(found)
 
 
@@ -196,7 +195,7 @@ def _stability(solution: Solution) -> tuple[dict[str, Any], dict[str, str]]:
     return at.to_dict(), words | along
 
 
-def _print_solutions(found: list[Solution], stability: bool) -> None:
+def _print_solutions(found: list[Solution], stable: list[dict[str, str]]) -> None:
     rows = {
         "outcome": lambda s: s.outcome,
         "found": lambda s: "nothing" if s.outcome == "stalled" else s.mechanism,
@@ -210,7 +209,6 @@ def _print_solutions(found: list[Solution], stability: bool) -> None:
         "residual": lambda s: f"{s.residual:.1e}",
     }
     table: list[list[Any]] = [[name, *(entry(s) for s in found)] for name, entry in rows.items()]
-    stable = [_stability(s)[1] if stability else {} for s in found]
     for name in dict.fromkeys(name for rows_of in stable for name in rows_of):
         table.append([name, *(rows_of.get(name, "") for rows_of in stable)])
     print_table(

@@ -126,11 +126,11 @@ def _refined(
             last, asked = evaluator.rule, _finer(evaluator, trail, rtol, budget)
             if asked is not None and isinstance(last, Sobol):
                 finer = most_that_fit(scenario, asked, last.count)
-            relative = relative_error(evaluator, trail.point)
-            if asked is not None and finer is None and relative > rtol:
+            if asked is not None and finer is None:
+                relative = relative_error(evaluator, trail.point)
                 full = f"{relative:.1e}, {rtol:.1e} was asked for: {beyond_memory(scenario, asked)}"
                 reason = "; ".join([*filter(None, [trail.reason]), f"relative error {full}"])
-                return evaluator, trail._replace(reason=reason, evaluations=spent)
+                trail = trail if relative <= rtol else trail._replace(reason=reason)
         if finer is None:
             return evaluator, trail._replace(evaluations=spent)
         evaluator, trail = from_nearby(
